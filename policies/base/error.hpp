@@ -1,0 +1,55 @@
+// How things go wrong: what a user wrote (Error, Result), and what we got wrong (RG_ASSERT).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace retrygate {
+
+// A place in what the user wrote. line and column count from 1; 0 means the file as a whole. For the
+// command line, `file` is the option's name ("--policy") and column counts in its value.
+struct Where {
+  std::string file;
+  int line = 0;
+  int column = 0;
+  bool operator==(const Where&) const = default;
+};
+
+// One fault of the user's input: what is wrong, and what would do (may be empty).
+struct Error {
+  Where where;
+  std::string message;
+  std::string hint;
+  bool operator==(const Error&) const = default;
+};
+using Errors = std::vector<Error>;
+
+// A value, or everything that is wrong with the input it was to be made from (never empty).
+template <class T>
+using Result = tl::expected<T, Errors>;
+
+// "overload.toml:3:7: error: cap (50ms) is below base (200ms)\n  hint: ..."
+std::string to_string(const Error&);
+std::string to_string(const Where&);
+std::string to_string(const Errors&);  // one after the other, each ends with a newline
+
+inline tl::unexpected<Errors> failure(Where where, std::string message, std::string hint = {}) {
+  return tl::unexpected(Errors{Error{std::move(where), std::move(message), std::move(hint)}});
+}
+
+// What a failed RG_ASSERT does after its message is on stderr; the command sets it to exit with code
+// 4, elsewhere it is std::abort. It must not return.
+extern void (*on_failed_assertion)();
+
+[[noreturn]] void assertion_failed(const char* file, int line, const char* condition,
+                                   std::string_view values);
+
+}  // namespace retrygate
+
+// A mistake of ours: kept in release builds. `values` is a text that shows the values involved.
+#define RG_ASSERT(condition, values)                                                         \
+  do {                                                                                       \
+    if (!(condition)) ::retrygate::assertion_failed(__FILE__, __LINE__, #condition, values); \
+  } while (false)

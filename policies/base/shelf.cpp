@@ -1,0 +1,37 @@
+#include "policies/base/shelf.hpp"
+
+#include <numeric>
+
+namespace retrygate {
+namespace {
+
+// Levenshtein distance, one row at a time.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
+  std::string_view best;
+  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string_view candidate : candidates) {
+    if (const std::size_t d = distance(word, candidate); d < least) {
+      least = d;
+      best = candidate;
+    }
+  }
+  return best.empty() ? std::string() : ", did you mean '" + std::string(best) + "'?";
+}
+
+}  // namespace retrygate

@@ -1,0 +1,62 @@
+// Policies put together from parts: growth x jitter x cap x limits. What users write in TOML, and what
+// most presets are.
+#pragma once
+
+#include "policies/backoff.hpp"
+#include "policies/jitter.hpp"
+#include "policies/limits.hpp"
+#include "policies/policy.hpp"
+
+namespace retrygate {
+
+// The parts, as data. `contract()` is what a policy built of them promises.
+struct Parts {
+  Backoff backoff;
+  Jitter jitter;
+  Cap cap;
+  Limits limits;
+  bool operator==(const Parts&) const = default;
+};
+Contract contract_of(const Parts&);
+std::string to_string(
+    const Parts&);  // "exponential base 100ms factor 2, full jitter, cap 5s hard, 12 attempts"
+
+// Every jitter but the decorrelated one: the delay follows from the attempt's number alone.
+struct Composed {
+  Parts parts;
+  using Client = Stateless;
+  using Call = Stateless;
+
+  Decision after(Client&, Call&, const Attempt& attempt, Rng& rng) const {
+    if (const auto stop = last(parts.limits, attempt)) return Decision::stop(*stop);
+    return within_time(parts.limits, attempt,
+                       delay(parts.jitter, parts.cap, ceiling(parts.backoff, attempt.number), rng));
+  }
+  Contract contract() const { return contract_of(parts); }
+  bool operator==(const Composed&) const = default;
+  friend std::string to_string(const Composed& p) { return to_string(p.parts); }
+};
+
+// delay = U[base, 3 * previous delay], previous = base at first. With cap kind clamp or hard the draw is
+// clamped to the cap; before_jitter draws up to 3 * min(cap, previous).
+// Source: M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+struct Decorrelated {
+  Parts parts;
+  using Client = Stateless;
+  struct Call {
+    Duration previous;  // 0 before the first retry
+  };
+
+  Decision after(Client&, Call& call, const Attempt& attempt, Rng& rng) const;
+  Contract contract() const { return contract_of(parts); }
+  bool operator==(const Decorrelated&) const = default;
+  friend std::string to_string(const Decorrelated& p) { return to_string(p.parts); }
+};
+
+AnyPolicy compose(const Parts&);
+
+// Reads a policy's keys (the contract's, and `ratio` or `max` of a proportional or additive jitter) over
+// `defaults`. Complaints go to the reader's list.
+Parts read_parts(Reader&, const Parts& defaults);
+
+}  // namespace retrygate

@@ -1,0 +1,108 @@
+#include "policies/named.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace retrygate {
+namespace {
+
+Where shifted(Where where, std::size_t by) {
+  where.column += static_cast<int>(by);
+  return where;
+}
+
+Errors unknown_policy(std::string_view id, Where where) {
+  return {{std::move(where), fmt::format("unknown policy '{}'{}", id, did_you_mean(id, presets().ids())),
+           "`retrygate list policies` shows all; a policy of your own is written FILE.toml#name"}};
+}
+
+Result<NamedPolicy> make(std::string name, const Preset& preset, const Value& parameters, Where where) {
+  Errors complaints;
+  Reader reader(parameters, complaints);
+  AnyPolicy policy = preset.make(reader);
+  reader.finish();
+  if (!complaints.empty()) return tl::unexpected(std::move(complaints));
+  return NamedPolicy{std::move(name), std::move(policy), std::move(where), &preset};
+}
+
+// A `[policy.NAME]` table without its `kind`, which says which preset reads the rest.
+Result<NamedPolicy> make_from_table(std::string name, Value table) {
+  Errors complaints;
+  Reader reader(table, complaints);
+  const auto kind = reader.text("kind");
+  if (!reader.has("kind"))
+    reader.fail(table.where, fmt::format("policy '{}' lacks its 'kind'", name),
+                "for example kind = \"full-jitter\"; `retrygate list policies` shows all");
+  if (!complaints.empty()) return tl::unexpected(std::move(complaints));
+  const Preset* preset = presets().find(*kind);
+  if (preset == nullptr) return tl::unexpected(unknown_policy(*kind, reader.where("kind")));
+  Table& members = std::get<Table>(table.data);
+  std::erase_if(members, [](const Member& m) { return m.key == "kind"; });
+  return make(std::move(name), *preset, table, table.where);
+}
+
+const Value* member(const Value& table, std::string_view key) {
+  for (const Member& m : std::get<Table>(table.data)) {
+    if (m.key == key) return &m.value;
+  }
+  return nullptr;
+}
+
+Result<Value> policy_table(const std::string& path, std::string_view name, Where where) {
+  auto file = load_toml(path);
+  if (!file) return tl::unexpected(std::move(file.error()));
+  const Value* policies = member(*file, "policy");
+  const auto* table = policies != nullptr ? std::get_if<Table>(&policies->data) : nullptr;
+  std::vector<std::string_view> known;
+  if (table != nullptr) {
+    for (const Member& m : *table) known.push_back(m.key);
+  }
+  const Value* found = table != nullptr ? member(*policies, name) : nullptr;
+  if (found != nullptr && std::holds_alternative<Table>(found->data)) return *found;
+  return failure(std::move(where),
+                 fmt::format("{} has no [policy.{}]{}", path, name, did_you_mean(name, known)),
+                 known.empty() ? "it has no [policy.NAME] table at all"
+                               : fmt::format("it has: {}", fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+Result<NamedPolicy> read_policy(std::string name, const Value& table) {
+  return make_from_table(std::move(name), table);
+}
+
+Result<NamedPolicy> find_policy(std::string_view reference, Where where, const std::string& folder) {
+  if (reference.starts_with("exec:")) {
+    return failure(std::move(where), "policies in another program (exec:) are not built yet",
+                   "name a built-in, a preset or FILE.toml#name");
+  }
+  const std::size_t hash = reference.find('#');
+  const std::size_t colon = reference.find(':', hash == std::string_view::npos ? 0 : hash);
+  const std::string_view id = reference.substr(0, colon);
+  Value overrides{where, Table{}};
+  if (colon != std::string_view::npos) {
+    auto parsed = parse_overrides(reference.substr(colon + 1), shifted(where, colon + 1));
+    if (!parsed) return tl::unexpected(std::move(parsed.error()));
+    overrides = std::move(*parsed);
+  }
+  if (hash != std::string_view::npos) {
+    const std::string path =
+        (std::filesystem::path(folder) / std::string(reference.substr(0, hash))).string();
+    auto table = policy_table(
+        path, reference.substr(hash + 1, colon == std::string_view::npos ? colon : colon - hash - 1),
+        shifted(where, hash + 1));
+    if (!table) return tl::unexpected(std::move(table.error()));
+    return make_from_table(std::string(reference), overlaid(std::move(*table), overrides));
+  }
+  const Preset* preset = presets().find(id);
+  if (preset == nullptr) {
+    if (id.ends_with(".toml"))
+      return failure(std::move(where), fmt::format("'{}' names a file but no policy in it", id),
+                     fmt::format("write {}#NAME", id));
+    return tl::unexpected(unknown_policy(id, std::move(where)));
+  }
+  return make(std::string(reference), *preset, overrides, where);
+}
+
+}  // namespace retrygate

@@ -1,0 +1,112 @@
+// What a retry policy is: a value (its configuration), slots of memory that others own, and randomness
+// that is an argument. AnyPolicy holds any such value behind one pointer.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
+
+#include "policies/attempt.hpp"
+#include "policies/base/rng.hpp"
+#include "policies/contract.hpp"
+
+namespace retrygate {
+
+// Memory of a policy that keeps none.
+struct Stateless {};
+
+inline constexpr std::size_t client_slot_bytes = 128;
+inline constexpr std::size_t call_slot_bytes = 32;
+
+// A slot is copied with memcpy and made by its default constructor: a fleet is one flat array.
+template <class T, std::size_t Bytes>
+concept Fits = std::is_trivially_copyable_v<T> && std::default_initializable<T> && sizeof(T) <= Bytes &&
+               alignof(T) <= alignof(std::max_align_t);
+
+template <class P>
+concept Policy = std::copyable<P> && std::equality_comparable<P>  // the value is configuration only
+    && Fits<typename P::Client, client_slot_bytes>                // memory shared by a client's calls
+    && Fits<typename P::Call, call_slot_bytes>                    // memory of one call
+    && requires(const P p, typename P::Client& client, typename P::Call& call, const Attempt& a, Rng& rng) {
+  { p.after(client, call, a, rng) } -> std::same_as<Decision>;  // told of every finished attempt, success too
+  { p.contract() } -> std::same_as<Contract>;
+  { to_string(p) } -> std::convertible_to<std::string>;
+};
+
+// Any Policy. Cheap to copy; the held value never changes.
+class AnyPolicy {
+ public:
+  template <Policy P>
+  AnyPolicy(P policy)
+      : value_(std::make_shared<const P>(std::move(policy))),
+        table_(&table_of<P>) {}  // NOLINT: meant to convert
+
+  // Bytes of one client's and one call's slot; 0 when the policy keeps no such memory.
+  std::size_t client_bytes() const { return table_->client_bytes; }
+  std::size_t call_bytes() const { return table_->call_bytes; }
+  // Make fresh memory in a slot of that size, aligned for std::max_align_t.
+  void start_client(std::byte* slot) const { table_->start_client(slot); }
+  void start_call(std::byte* slot) const { table_->start_call(slot); }
+
+  Decision after(std::byte* client, std::byte* call, const Attempt& attempt, Rng& rng) const {
+    return table_->after(value_.get(), client, call, attempt, rng);
+  }
+  Contract contract() const { return table_->contract(value_.get()); }
+  friend std::string to_string(const AnyPolicy& p) { return p.table_->text(p.value_.get()); }
+  friend bool operator==(const AnyPolicy& a, const AnyPolicy& b) {
+    return a.table_ == b.table_ && a.table_->equal(a.value_.get(), b.value_.get());
+  }
+
+ private:
+  struct Functions {
+    std::size_t client_bytes, call_bytes;
+    void (*start_client)(std::byte*);
+    void (*start_call)(std::byte*);
+    Decision (*after)(const void*, std::byte*, std::byte*, const Attempt&, Rng&);
+    Contract (*contract)(const void*);
+    std::string (*text)(const void*);
+    bool (*equal)(const void*, const void*);
+  };
+
+  template <class T>
+  static constexpr std::size_t bytes = std::is_empty_v<T> ? 0 : sizeof(T);
+  template <class T>
+  static void make(std::byte* slot) {
+    if constexpr (!std::is_empty_v<T>) ::new (slot) T();
+  }
+  template <class T>
+  static T& in(std::byte* slot, T& nothing) {
+    if constexpr (std::is_empty_v<T>)
+      return nothing;
+    else
+      return *std::launder(reinterpret_cast<T*>(slot));
+  }
+  template <class P>
+  static const P& as(const void* value) {
+    return *static_cast<const P*>(value);
+  }
+
+  template <class P>
+  static constexpr Functions table_of = {
+      bytes<typename P::Client>,
+      bytes<typename P::Call>,
+      &make<typename P::Client>,
+      &make<typename P::Call>,
+      [](const void* value, std::byte* client, std::byte* call, const Attempt& attempt, Rng& rng) {
+        typename P::Client no_client{};
+        typename P::Call no_call{};
+        return as<P>(value).after(in(client, no_client), in(call, no_call), attempt, rng);
+      },
+      [](const void* value) { return as<P>(value).contract(); },
+      [](const void* value) -> std::string { return to_string(as<P>(value)); },
+      [](const void* a, const void* b) { return as<P>(a) == as<P>(b); },
+  };
+
+  std::shared_ptr<const void> value_;
+  const Functions* table_;
+};
+
+}  // namespace retrygate
