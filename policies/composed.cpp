@@ -104,8 +104,6 @@ AnyPolicy compose(const Parts& parts) {
 Parts read_parts(Reader& table, const Parts& defaults) {
   Contract c = contract_of(defaults);
   read_contract_keys(table, c);
-  if (table.has("tick"))
-    table.fail("tick", "'tick' belongs to a contract: built-in policies are exact to 1ns");
   read_width(table, c);
   // Without growth there is nothing for a cap to hold back; the default one must not contradict the rest.
   if (c.growth == GrowthKind::none && !table.has("cap")) c.cap.reset();

@@ -126,7 +126,6 @@ void read_contract_keys(Reader& table, Contract& into) {
   const auto take = [](auto& field, auto value) {
     if (value) field = *value;
   };
-  take(into.name, table.text("name"));
   if (const auto index = table.word("growth", words(growth_names)))
     into.growth = static_cast<GrowthKind>(*index);
   take(into.base, table.duration("base"));
@@ -135,7 +134,6 @@ void read_contract_keys(Reader& table, Contract& into) {
   if (const auto index = table.word("cap_kind", words(cap_names)))
     into.cap_kind = static_cast<CapKind>(*index);
   take(into.jitter, read_jitter(table));
-  take(into.tick, table.duration("tick"));
   take(into.max_attempts, table.integer("max_attempts"));
   take(into.elapsed, table.duration("elapsed"));
   take(into.deadline, table.duration("deadline"));
@@ -176,6 +174,8 @@ void judge(Reader& table, const Contract& c) {
 
 Contract read_contract(Reader& table) {
   Contract contract;
+  contract.name = table.text("name").value_or("");
+  contract.tick = table.duration("tick").value_or(contract.tick);
   read_contract_keys(table, contract);
   judge(table, contract);
   return contract;

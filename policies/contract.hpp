@@ -64,8 +64,8 @@ struct Contract {
 // Takes the contract's keys out of a table; leaves unknown ones to the caller's finish(). Keys that
 // contradict each other (cap below base, factor without exponential growth) are complaints.
 Contract read_contract(Reader&);
-// The keys alone, without the rules between them: a policy reads the same keys over its own defaults
-// and judges the result with `judge`.
+// The keys that a policy shares with a contract (all but `name` and `tick`), without the rules between
+// them: a policy reads them over its own defaults and judges the result with `judge`.
 void read_contract_keys(Reader&, Contract& into);
 void judge(Reader&, const Contract&);
 

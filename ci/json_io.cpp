@@ -1,0 +1,72 @@
+#include "ci/json_io.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace retrygate::ci {
+namespace {
+using Json = nlohmann::ordered_json;
+}
+
+std::string schedule_json(const std::string& policy, const Schedule& schedule) {
+  Json rows = Json::array();
+  for (const ScheduleRow& row : schedule.rows) {
+    rows.push_back({{"n", row.n},
+                    {"lo_s", row.lo.seconds()},
+                    {"mean_s", row.mean.seconds()},
+                    {"hi_s", row.hi.seconds()},
+                    {"lo_so_far_s", row.lo_so_far.seconds()},
+                    {"mean_so_far_s", row.mean_so_far.seconds()},
+                    {"hi_so_far_s", row.hi_so_far.seconds()}});
+  }
+  const Json all = {{"policy", policy},
+                    {"exact", schedule.exact},
+                    {"mean_exact", schedule.mean_exact},
+                    {"ends", schedule.ends},
+                    {"retries", rows}};
+  return all.dump(1) + "\n";
+}
+
+std::string list_json(const std::vector<ListRow>& rows) {
+  Json all = Json::array();
+  for (const ListRow& row : rows) {
+    Json one = {{"id", row.id}};
+    for (const auto& [key, value] : row.columns) one[key] = value;
+    all.push_back(std::move(one));
+  }
+  return all.dump(1) + "\n";
+}
+
+Result<void> write_file(const std::string& path, std::string_view text) {
+  const std::string beside = fmt::format("{}.{}.tmp", path, ::getpid());
+  const auto refuse = [&](std::string_view what) {
+    const std::string why = std::strerror(errno);
+    ::unlink(beside.c_str());
+    return failure({path, 0, 0}, fmt::format("cannot {} this file: {}", what, why), "nothing was changed");
+  };
+  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) return refuse("create");
+  while (!text.empty()) {
+    const ssize_t done = ::write(file, text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) {
+      const int why = errno;
+      ::close(file);
+      errno = why;
+      return refuse("write");
+    }
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+  const bool synced = ::fsync(file) == 0;
+  if (::close(file) != 0 || !synced) return refuse("write");
+  if (::rename(beside.c_str(), path.c_str()) != 0) return refuse("replace");
+  return {};
+}
+
+}  // namespace retrygate::ci

@@ -1,0 +1,26 @@
+// The one writer of JSON and of files.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policies/named.hpp"
+#include "policies/schedule.hpp"
+
+namespace retrygate::ci {
+
+// {"policy":..,"retries":[{"n":1,"lo_s":..,"mean_s":..,"hi_s":..},..]}
+std::string schedule_json(const std::string& policy, const Schedule&);
+
+// An array of objects with `id` and the other columns.
+struct ListRow {
+  std::string id;
+  std::vector<std::pair<std::string, std::string>> columns;
+};
+std::string list_json(const std::vector<ListRow>&);
+
+// All or nothing: the text is written beside the file, synced and renamed over it.
+Result<void> write_file(const std::string& path, std::string_view text);
+
+}  // namespace retrygate::ci

@@ -1,0 +1,131 @@
+#include "policies/schedule.hpp"
+
+#include <algorithm>
+
+#include "policies/backoff.hpp"
+#include "policies/jitter.hpp"
+
+namespace retrygate {
+namespace {
+
+struct Law {
+  Duration lo, hi;
+  std::optional<Duration> mean;
+};
+
+// Mean of min(cap, U[lo, hi]).
+Duration clamped_mean(Span drawn, Duration cap) {
+  if (drawn.hi <= cap) return Duration::seconds((drawn.lo.seconds() + drawn.hi.seconds()) / 2);
+  if (drawn.lo >= cap) return cap;
+  const double lo = drawn.lo.seconds(), hi = drawn.hi.seconds(), c = cap.seconds();
+  return Duration::seconds(((c * c - lo * lo) / 2 + c * (hi - c)) / (hi - lo));
+}
+
+// The support and mean of retry n, if the contract says enough.
+std::optional<Law> law_of(const Contract& c, std::int64_t n) {
+  const Duration cap = c.cap.value_or(Duration::max());
+  if (!c.jitter) return std::nullopt;
+  if (c.jitter->kind == JitterKind::decorrelated) {
+    if (!c.base) return std::nullopt;
+    const Duration widest = c.base->scaled(power(3, n));
+    Duration hi = std::min(cap, widest);
+    if (c.cap_kind == CapKind::before_jitter) hi = std::min(widest, cap * 3);
+    std::optional<Duration> mean;
+    if (widest <= cap) mean = c.base->scaled(2 * power(1.5, n) - 1);  // E d = base (2 * 1.5^n - 1)
+    return Law{std::min(*c.base, hi), hi, mean};
+  }
+  if (!c.growth || (*c.growth != GrowthKind::none && !c.base)) return std::nullopt;
+  const Duration raw = ceiling({*c.growth, c.base.value_or(Duration{}), c.factor.value_or(2)}, n);
+  if (c.cap_kind == CapKind::clamp) {
+    const Span drawn = span(*c.jitter, raw);
+    return Law{std::min(drawn.lo, cap), std::min(drawn.hi, cap), clamped_mean(drawn, cap)};
+  }
+  Span drawn = span(*c.jitter, std::min(raw, cap));
+  if (c.cap_kind == CapKind::hard) drawn = below_cap(drawn, cap);
+  return Law{drawn.lo, drawn.hi, clamped_mean(drawn, Duration::max())};
+}
+
+struct Slots {
+  alignas(std::max_align_t) std::byte client[client_slot_bytes];
+  alignas(std::max_align_t) std::byte call[call_slot_bytes];
+};
+
+// Walks one call whose attempts all fail at once; `see(retry, delay, start of the next attempt)` returns
+// false to end it. Returns true if the policy stopped by itself.
+template <class See>
+bool walk(const AnyPolicy& policy, std::uint64_t client, See see) {
+  Slots slots;
+  policy.start_client(slots.client);
+  policy.start_call(slots.call);
+  const StreamKey stream(Seed{1}, Stream::policy);
+  Attempt attempt;
+  attempt.outcome.status = Status::http(503);
+  for (;; ++attempt.number) {
+    Rng rng = stream.at(client, 0, static_cast<std::uint64_t>(attempt.number));
+    const Decision decision = policy.after(slots.client, slots.call, attempt, rng);
+    if (decision.stops()) return true;
+    attempt.finished = attempt.finished + decision.delay();
+    if (!see(attempt.number, decision.delay(), attempt.finished)) return false;
+  }
+}
+
+struct Observed {
+  Duration lo = Duration::max(), hi;
+  double sum_s = 0;
+  std::int64_t count = 0;
+};
+
+}  // namespace
+
+Schedule schedule(const AnyPolicy& policy, std::int64_t retries) {
+  std::vector<Observed> observed;
+  Schedule result{{}, true, true, true};
+  for (std::int64_t call = 0; call < calls_drawn; ++call) {
+    const bool stopped =
+        walk(policy, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration delay, Instant) {
+          if (n > retries) return false;
+          if (static_cast<std::size_t>(n) > observed.size()) observed.emplace_back();
+          Observed& row = observed[static_cast<std::size_t>(n) - 1];
+          row.lo = std::min(row.lo, delay);
+          row.hi = std::max(row.hi, delay);
+          row.sum_s += delay.seconds();
+          ++row.count;
+          return true;
+        });
+    result.ends = result.ends && stopped;
+  }
+  const Contract contract = policy.contract();
+  ScheduleRow row{};
+  for (std::size_t i = 0; i < observed.size(); ++i) {
+    row.n = static_cast<std::int64_t>(i) + 1;
+    const Observed& seen = observed[i];
+    const auto law = law_of(contract, row.n);
+    const Duration seen_mean = Duration::seconds(seen.sum_s / static_cast<double>(seen.count));
+    row.lo = law ? law->lo : seen.lo;
+    row.hi = law ? law->hi : seen.hi;
+    row.mean = law && law->mean ? *law->mean : seen_mean;
+    result.exact = result.exact && law.has_value();
+    result.mean_exact = result.mean_exact && law && law->mean;
+    row.lo_so_far += row.lo;
+    row.mean_so_far += row.mean;
+    row.hi_so_far += row.hi;
+    result.rows.push_back(row);
+  }
+  return result;
+}
+
+double share_outliving(const AnyPolicy& policy, Duration outage) {
+  std::int64_t outlived = 0;
+  for (std::int64_t call = 0; call < calls_drawn; ++call) {
+    // A policy that neither stops nor lets time pass is cut off after 100,000 attempts.
+    bool reached = false;
+    walk(policy, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration, Instant next) {
+      reached = next.since_start >= outage;
+      return !reached && n < 100'000;
+    });
+    outlived += reached ? 1 : 0;
+  }
+  return static_cast<double>(outlived) / static_cast<double>(calls_drawn);
+}
+
+}  // namespace retrygate
