@@ -43,6 +43,57 @@ std::string list_json(const std::vector<ListRow>& rows) {
   return all.dump(1) + "\n";
 }
 
+std::string report_json(const Report& report) {
+  const auto number = [](std::optional<double> value) { return value ? Json(*value) : Json(nullptr); };
+  Json verdicts = Json::array();
+  for (const VerdictRow& row : report.verdicts) {
+    verdicts.push_back({{"subject", row.subject},
+                        {"invariant", row.invariant},
+                        {"level", row.level},
+                        {"evidence", row.evidence},
+                        {"verdict", row.verdict},
+                        {"claim", row.claim},
+                        {"counterexample", row.counterexample},
+                        {"repeat", row.repeat}});
+  }
+  Json comparisons = Json::array();
+  for (const ComparisonRow& row : report.comparisons) {
+    comparisons.push_back({{"scenario", row.scenario},
+                           {"baseline", row.baseline},
+                           {"candidate", row.candidate},
+                           {"metric", row.metric},
+                           {"unit", row.unit},
+                           {"better", row.better},
+                           {"baseline_mean", number(row.baseline_mean)},
+                           {"candidate_mean", number(row.candidate_mean)},
+                           {"effect", number(row.effect)},
+                           {"low", number(row.low)},
+                           {"high", number(row.high)},
+                           {"relative", row.relative},
+                           {"margin", row.margin},
+                           {"verdict", row.verdict},
+                           {"p", number(row.p)},
+                           {"p_adjusted", number(row.p_adjusted)},
+                           {"sensitivity_p", number(row.sensitivity_p)},
+                           {"seeds", row.seeds},
+                           {"seeds_needed", row.seeds_needed ? Json(*row.seeds_needed) : Json(nullptr)},
+                           {"headline", row.headline}});
+  }
+  const Json all = {{"schema", "retrygate.report/1"},
+                    {"run",
+                     {{"version", report.run.version},
+                      {"suite", report.run.suite},
+                      {"summary", report.run.summary},
+                      {"seeds", report.run.seeds},
+                      {"command", report.run.command}}},
+                    {"verdicts", verdicts},
+                    {"comparisons", comparisons},
+                    {"notes", report.notes},
+                    {"verdict", word(report.code)},
+                    {"exit", static_cast<int>(report.code)}};
+  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Result<void> write_file(const std::string& path, std::string_view text) {
   const std::string beside = fmt::format("{}.{}.tmp", path, ::getpid());
   const auto refuse = [&](std::string_view what) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ci/report.hpp"
 #include "policies/named.hpp"
 #include "policies/schedule.hpp"
 
@@ -19,6 +20,9 @@ struct ListRow {
   std::vector<std::pair<std::string, std::string>> columns;
 };
 std::string list_json(const std::vector<ListRow>&);
+
+// {"schema":"retrygate.report/1", "run":{..}, "verdicts":[..], "comparisons":[..], "verdict":.., "exit":..}
+std::string report_json(const Report&);
 
 // All or nothing: the text is written beside the file, synced and renamed over it.
 Result<void> write_file(const std::string& path, std::string_view text);

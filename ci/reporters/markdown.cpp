@@ -1,0 +1,64 @@
+// The report as GitHub-flavoured Markdown, verdict first.
+#include <fmt/format.h>
+
+#include "ci/report.hpp"
+
+namespace retrygate::ci {
+namespace {
+
+// Text that comes from a user (names, counterexamples) must not open a table cell, a tag or a link.
+std::string plain(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r')
+      out += ' ';
+    else if (std::string_view("|<>&[]`*_\\@#").find(c) != std::string_view::npos)
+      out += fmt::format("&#{};", static_cast<int>(c));
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string render(const Report& report) {
+  std::string out = fmt::format("## retrygate: {}\n\n{}\n", word(report.code), plain(report.run.suite));
+  if (!report.run.summary.empty()) out += "\n" + plain(report.run.summary) + "\n";
+  if (!report.comparisons.empty()) {
+    out +=
+        "\n| scenario | candidate | metric | baseline | candidate | effect | 90 % interval | margin | "
+        "verdict |\n|---|---|---|--:|--:|--:|--:|--:|---|\n";
+    const auto mean = [](std::optional<double> value) {
+      return value ? fmt::format("{:.5g}", *value) : std::string("-");
+    };
+    for (const ComparisonRow& row : report.comparisons) {
+      out += fmt::format("| {} | {} | {} | {} | {} | {} | {} .. {} | {} | {} |\n", plain(row.scenario),
+                         plain(row.candidate), plain(row.metric), mean(row.baseline_mean),
+                         mean(row.candidate_mean), effect_text(row, row.effect), effect_text(row, row.low),
+                         effect_text(row, row.high), plain(row.margin), plain(row.verdict));
+    }
+    out += "\n";
+    for (const ComparisonRow& row : report.comparisons)
+      out += fmt::format("- {} {}: {}\n", plain(row.candidate), plain(row.metric), plain(row.headline));
+  }
+  if (!report.verdicts.empty()) {
+    std::size_t held = 0;
+    for (const VerdictRow& row : report.verdicts) held += row.verdict == "holds" ? 1 : 0;
+    out += fmt::format("\n{} of {} checks hold; the rest is not promised or listed here.\n\n", held,
+                       report.verdicts.size());
+    for (const VerdictRow& row : report.verdicts) {
+      if (is_bad(row))
+        out += fmt::format("- **{}** {} {}: {} {}\n", plain(row.subject), plain(row.verdict),
+                           plain(row.invariant), plain(row.claim), plain(row.counterexample));
+    }
+  }
+  for (const std::string& note : report.notes) out += "\n" + plain(note) + "\n";
+  return out;
+}
+
+}  // namespace
+
+void add_markdown(Shelf<Reporter>& shelf) {
+  shelf.add({"markdown", "report.md", "for a pull request or a job summary", &render});
+}
+
+}  // namespace retrygate::ci
