@@ -1,0 +1,74 @@
+#include "ci/suite.hpp"
+
+#include <gtest/gtest.h>
+
+namespace retrygate::ci {
+namespace {
+
+const std::vector<std::string_view> metrics = {"requests", "peak_1s", "completion_s", "gave_up"};
+
+std::string complaints(std::string_view text) {
+  auto file = parse_toml(text, "s.toml");
+  if (!file) return to_string(file.error());
+  const auto suite = read_suite(*file, "s.toml", metrics);
+  return suite ? "" : to_string(suite.error());
+}
+
+TEST(Suite, ShippedOnesAreRead) {
+  const std::vector<std::string_view> all = {"peak_100ms", "peak_1s", "completion_s", "requests", "gave_up"};
+  for (const EmbeddedFile& file : shipped_suites()) {
+    const auto suite = find_suite(std::string(file.id), all);
+    ASSERT_TRUE(suite) << to_string(suite.error());
+    EXPECT_EQ(suite->name, file.id);
+  }
+  EXPECT_EQ(find_suite("", all)->name, "default");
+}
+
+TEST(Suite, ReportsEveryMistakeAtOnceWithItsPlace) {
+  const std::string all = complaints(R"([[compare]]
+baseline = "full-jiter"
+candidates = ["fixed:base=1"]
+scenarios = ["outage-then-limit"]
+seeds = "200..1"
+metrics = { peak_1s = "ten", gave_up_ = "0.5", completion_s = "0.2" }
+colour = "red"
+)");
+  EXPECT_NE(all.find("s.toml:2:12: error: unknown policy 'full-jiter', did you mean 'full-jitter'?"),
+            std::string::npos)
+      << all;
+  EXPECT_NE(all.find("error: 'base' needs a unit"), std::string::npos) << all;
+  EXPECT_NE(all.find("s.toml:5:9: error: '200..1' names no seeds"), std::string::npos) << all;
+  EXPECT_NE(all.find("'ten' is no margin for peak_1s"), std::string::npos) << all;
+  EXPECT_NE(all.find("unknown metric 'gave_up_', did you mean 'gave_up'?"), std::string::npos) << all;
+  EXPECT_NE(all.find("'0.2' is no margin for completion_s"), std::string::npos) << all;
+  EXPECT_NE(all.find("s.toml:7:1: error: unknown key 'colour'"), std::string::npos) << all;
+}
+
+TEST(Suite, AnEmptyOneIsRefused) {
+  EXPECT_NE(complaints("").find("s.toml:1:1: error: the file is empty"), std::string::npos);
+  EXPECT_NE(complaints("[suite]\nname = \"x\"\n").find("this suite has nothing to do"), std::string::npos);
+}
+
+TEST(Suite, KnowsThePoliciesOfItsOwnFile) {
+  EXPECT_EQ(complaints(R"([policy.ours]
+kind = "full-jitter"
+cap = "10s"
+[[check]]
+subjects = ["ours"]
+)"),
+            "");
+  EXPECT_NE(
+      complaints("[policy.ours]\nkind = \"full-jitter\"\ncap = \"50ms\"\n[[check]]\nsubjects = [\"ours\"]\n")
+          .find("s.toml:3:7: error: cap (50ms) is below base (100ms)"),
+      std::string::npos);
+}
+
+TEST(Seeds, AreARangeOrOneNumber) {
+  EXPECT_EQ(parse_seeds("3..7", {})->count(), 5u);
+  EXPECT_EQ(to_string(*parse_seeds("9", {})), "9");
+  for (const char* bad : {"", "..", "1..", "x", "1..2..3", "-1", "1..9999999"})
+    EXPECT_FALSE(parse_seeds(bad, {})) << bad;
+}
+
+}  // namespace
+}  // namespace retrygate::ci
