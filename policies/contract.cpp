@@ -157,6 +157,8 @@ void judge(Reader& table, const Contract& c) {
     table.fail("factor", fmt::format("'factor' does not apply to {} growth", to_string(*c.growth)),
                "use growth = \"exponential\" or leave it out");
   }
+  if (table.has("base") && c.growth == GrowthKind::none && !decorrelated)
+    table.fail("base", "'base' does not apply without growth", "use growth = \"constant\" or leave it out");
   if (decorrelated && table.has("factor"))
     table.fail("factor", "'factor' does not apply to decorrelated jitter",
                "its growth is 3 times the previous delay");

@@ -61,7 +61,16 @@ function(retrygate_module name)
   target_compile_features(retrygate_${name} PUBLIC cxx_std_20)
   target_link_libraries(retrygate_${name}
     PUBLIC ${arg_DEPENDS}
-    PRIVATE $<BUILD_INTERFACE:retrygate_options> ${arg_PRIVATE})
+    PRIVATE $<BUILD_INTERFACE:retrygate_options>)
+  # What a module uses inside and is header-only is no business of who links the installed library;
+  # Threads alone is an interface target with something to link.
+  foreach(dependency IN LISTS arg_PRIVATE)
+    get_target_property(type ${dependency} TYPE)
+    if(type STREQUAL "INTERFACE_LIBRARY" AND NOT dependency STREQUAL "Threads::Threads")
+      set(dependency $<BUILD_INTERFACE:${dependency}>)
+    endif()
+    target_link_libraries(retrygate_${name} PRIVATE ${dependency})
+  endforeach()
 endfunction()
 
 # retrygate_test(NAME DEPENDS ...): one binary of the folder's *_test.cpp files (subfolders too).

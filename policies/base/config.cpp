@@ -97,10 +97,10 @@ Result<Value> parse_toml(std::string_view text, const std::string& source) {
 Result<Value> load_toml(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
-  if (in) text << in.rdbuf();
-  // A directory opens but cannot be read.
-  if (!in || in.bad())
-    return failure({path, 0, 0}, "cannot read this file", "check the path and its permissions");
+  // A directory opens but cannot be read; only a read through the stream itself makes `in` say so.
+  if (in) in.peek();
+  if (!in.fail()) text << in.rdbuf();
+  if (in.fail()) return failure({path, 0, 0}, "cannot read this file", "check the path and its permissions");
   return parse_toml(text.str(), path);
 }
 

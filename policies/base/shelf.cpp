@@ -26,7 +26,9 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
   std::string_view best;
   std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
-    if (const std::size_t d = distance(word, candidate); d < least) {
+    // With every letter replaced it is another word, however short.
+    const std::size_t d = distance(word, candidate);
+    if (d < least && d < std::max(word.size(), candidate.size())) {
       least = d;
       best = candidate;
     }

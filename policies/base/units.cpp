@@ -80,7 +80,8 @@ Result<Duration> parse_duration(std::string_view text, Where where) {
   const std::size_t first_digit = at;
   int128 whole = 0;
   for (; at < text.size() && is_digit(text[at]); ++at) {
-    whole = std::min<int128>(whole * 10 + (text[at] - '0'), int128{1} << 96);
+    // Far above the range, and times the largest unit still far below 2^127.
+    whole = std::min<int128>(whole * 10 + (text[at] - '0'), int128{1} << 80);
   }
   std::string_view fraction;
   if (at < text.size() && text[at] == '.') {
@@ -91,30 +92,29 @@ Result<Duration> parse_duration(std::string_view text, Where where) {
   }
   if (at == first_digit) return refuse(fmt::format("'{}' is not a duration", text), known);
   std::string_view name = text.substr(at);
+  if (name.starts_with(' ')) name.remove_prefix(1);
   if (name.empty())
     return refuse(fmt::format("'{}' needs a unit", text),
-                  fmt::format("write \"{}ms\" or \"{}s\"", text, text));
-  if (name.front() == ' ') name.remove_prefix(1);
+                  fmt::format("write \"{0}ms\" or \"{0}s\"", text.substr(0, text.find(' '))));
   const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.name == name; });
   if (unit == units.end())
     return refuse(fmt::format("'{}' is not a duration: unknown unit '{}'", text, name), known);
 
-  int128 ns = whole * unit->ns;
-  int128 place = unit->ns;
+  // The largest unit, an hour, is 2^13 * 3^2 * 5^11 ns: a fraction of more than 13 places, its last one
+  // not 0, is never whole. Digit by digit would not do: 0.0000000000025h is 9 ns, its 2 alone 7.2 ns.
+  constexpr std::size_t most_places = 13;
   while (!fraction.empty() && fraction.back() == '0') fraction.remove_suffix(1);
-  for (const char c : fraction) {
-    const int128 digit = c - '0';
-    if ((place * digit) % 10 != 0 || place % 10 != 0) {
-      // Minutes and hours are not powers of ten: six places of an hour are still whole nanoseconds.
-      if ((place * digit) % 10 != 0)
-        return refuse(fmt::format("'{}' is finer than 1 ns", text), "time is kept in whole nanoseconds");
-    }
-    ns += place * digit / 10;
-    place = place / 10;
-    if (place == 0)
-      return refuse(fmt::format("'{}' is finer than 1 ns", text), "time is kept in whole nanoseconds");
+  int128 numerator = 0;
+  int128 denominator = 1;
+  for (const char c : fraction.substr(0, most_places)) {
+    numerator = numerator * 10 + (c - '0');
+    denominator *= 10;
   }
-  if (ns > Duration::max().ns())
+  if (fraction.size() > most_places || unit->ns * numerator % denominator != 0)
+    return refuse(fmt::format("'{}' is finer than 1 ns", text), "time is kept in whole nanoseconds");
+  const int128 ns = whole * unit->ns + unit->ns * numerator / denominator;
+  const int128 longest = int128{Duration::max().ns()} + (negative ? 1 : 0);
+  if (ns > longest)
     return refuse(fmt::format("'{}' is longer than 292 years", text), "leave the key out for no limit");
   return Duration::ns(static_cast<std::int64_t>(negative ? -ns : ns));
 }
