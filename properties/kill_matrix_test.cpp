@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "policies/named.hpp"
@@ -76,6 +78,44 @@ TEST(KillMatrix, ConfigurationsAreAccusedOfNothing) {
         "proportional:ratio=1", "additive:max=10s", "immediate:max_attempts=5",
         "full-jitter:idempotent_only=true"})
     expect_no_accusation(reference, {5, 6});
+}
+
+// A library whose timers count milliseconds keeps the law that it declares with its tick.
+TEST(KillMatrix, ATickIsNoFault) {
+  const std::vector<DelayFunction> roundings{
+      [](std::int64_t n, Rng& rng) {  // truncated
+        const Duration drawn = rng.between(
+            {}, std::min(Duration::s(60), Duration::s(1).scaled(std::exp2(static_cast<double>(n - 1)))));
+        return Duration::ms(drawn.ns() / 1'000'000);
+      },
+      [](std::int64_t n, Rng& rng) {  // to the nearest
+        const Duration drawn = rng.between(
+            {}, std::min(Duration::s(60), Duration::s(1).scaled(std::exp2(static_cast<double>(n - 1)))));
+        return Duration::ms((drawn.ns() + 500'000) / 1'000'000);
+      }};
+  Contract promise = exponential(Duration::s(1), 2, Duration::s(60), JitterKind::full);
+  promise.tick = Duration::ms(1);
+  for (const DelayFunction rounding : roundings) {
+    const AnyPolicy policy = faulty(promise, rounding);
+    for (const VerdictRow& row : check({"ticks", policy, promise})) {
+      EXPECT_LE(row.verdict, Verdict::not_promised) << row.invariant->id << row.counterexample.shrunk;
+    }
+  }
+}
+
+// Nothing statistical accuses a faithful preset: with 1e-9 a check, none of 100 seeds should.
+TEST(KillMatrix, NoSeedAccuses) {
+  for (const char* id : {"full-jitter", "equal-jitter", "decorrelated", "proportional", "additive"}) {
+    const auto found = find_policy(id, {"test", 0, 0});
+    ASSERT_TRUE(found);
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+      Options options;
+      options.seed = Seed{seed};
+      options.only = {"jitter-law", "fleet-spreads"};
+      EXPECT_EQ(worst(check({found->name, found->policy, found->policy.contract()}, options)), Verdict::holds)
+          << id << ", seed " << seed;
+    }
+  }
 }
 
 TEST(Check, OnlyWhatIsPromisedIsChecked) {
