@@ -85,15 +85,15 @@ TEST(KillMatrix, ATickIsNoFault) {
   const std::vector<DelayFunction> roundings{
       [](std::int64_t n, Rng& rng) {  // truncated
         const Duration drawn = rng.between(
-            {}, std::min(Duration::s(60), Duration::s(1).scaled(std::exp2(static_cast<double>(n - 1)))));
+            {}, std::min(Duration::s(60), Duration::us(1600).scaled(std::exp2(static_cast<double>(n - 1)))));
         return Duration::ms(drawn.ns() / 1'000'000);
       },
       [](std::int64_t n, Rng& rng) {  // to the nearest
         const Duration drawn = rng.between(
-            {}, std::min(Duration::s(60), Duration::s(1).scaled(std::exp2(static_cast<double>(n - 1)))));
+            {}, std::min(Duration::s(60), Duration::us(1600).scaled(std::exp2(static_cast<double>(n - 1)))));
         return Duration::ms((drawn.ns() + 500'000) / 1'000'000);
       }};
-  Contract promise = exponential(Duration::s(1), 2, Duration::s(60), JitterKind::full);
+  Contract promise = exponential(Duration::us(1600), 2, Duration::s(60), JitterKind::full);
   promise.tick = Duration::ms(1);
   for (const DelayFunction rounding : roundings) {
     const AnyPolicy policy = faulty(promise, rounding);
