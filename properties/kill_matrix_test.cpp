@@ -98,7 +98,8 @@ TEST(KillMatrix, ATickIsNoFault) {
   for (const DelayFunction rounding : roundings) {
     const AnyPolicy policy = faulty(promise, rounding);
     for (const VerdictRow& row : check({"ticks", policy, promise})) {
-      EXPECT_LE(row.verdict, Verdict::not_promised) << row.invariant->id << row.counterexample.shrunk;
+      // Few milliseconds in the interval of an early retry: fleet-spreads may be unsure.
+      EXPECT_LE(row.verdict, Verdict::unsure) << row.invariant->id << row.counterexample.shrunk;
     }
   }
 }
