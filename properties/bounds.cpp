@@ -1,0 +1,151 @@
+#include "properties/bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace retrygate {
+namespace {
+
+constexpr long double largest = 9223372036854775807.0L;
+
+long double number(Duration d) { return static_cast<long double>(d.ns()); }
+
+// The interval around ceiling c that the jitter draws from.
+Support around(const Jitter& jitter, Support c) {
+  const long double ceiling = c.hi;
+  switch (jitter.kind) {
+    case JitterKind::full:
+      c.lo = 0;
+      break;
+    case JitterKind::equal:
+      c.lo = ceiling / 2;
+      break;
+    case JitterKind::proportional:
+      c.lo = ceiling * (1 - static_cast<long double>(jitter.ratio));
+      c.hi = ceiling * (1 + static_cast<long double>(jitter.ratio));
+      // The ratio is applied in doubles: 53 bits.
+      c.slack += ceiling * 0x1p-52L;
+      break;
+    case JitterKind::additive:
+      c.hi = ceiling + number(jitter.most);
+      break;
+    case JitterKind::none:
+    case JitterKind::decorrelated:
+      break;
+  }
+  c.hi = std::min(c.hi, largest);
+  return c;
+}
+
+}  // namespace
+
+std::optional<Support> ceiling_of(const Contract& c, std::int64_t n) {
+  if (!c.growth) return std::nullopt;
+  const auto retry = static_cast<long double>(n);
+  const long double tick = std::max(1.0L, number(c.tick));
+  long double value = 0;
+  long double slack = tick;
+  switch (*c.growth) {
+    case GrowthKind::none:
+      break;
+    case GrowthKind::constant:
+      if (!c.base) return std::nullopt;
+      value = number(*c.base);
+      break;
+    case GrowthKind::linear:
+      if (!c.base) return std::nullopt;
+      value = number(*c.base) * retry;
+      break;
+    case GrowthKind::exponential:
+      if (!c.base || !c.factor) return std::nullopt;
+      if (*c.base != Duration{}) {
+        const long double log2 =
+            std::log2(number(*c.base)) + (retry - 1) * std::log2(static_cast<long double>(*c.factor));
+        value =
+            log2 > 64 ? largest : number(*c.base) * std::pow(static_cast<long double>(*c.factor), retry - 1);
+      }
+      // Repeated products in doubles: each adds at most 2^-53 of the value, squarings double it.
+      slack += std::min(value, largest) * std::min(retry, 1e6L) * 0x1p-51L;
+      break;
+  }
+  value = std::min(value, largest);
+  return Support{value, value, slack};
+}
+
+std::optional<Support> support_of(const Contract& c, std::int64_t n, std::optional<Duration> previous) {
+  if (!c.jitter) return std::nullopt;
+  const long double cap = c.cap ? number(*c.cap) : largest;
+  if (c.jitter->kind == JitterKind::decorrelated) {
+    if (!c.base) return std::nullopt;
+    long double last = number(previous && *previous != Duration{} ? *previous : *c.base);
+    const bool cut = c.cap_kind != CapKind::before_jitter;
+    if (!cut) last = std::min(last, cap);
+    const long double hi = std::min(largest, std::max(number(*c.base), 3 * last));
+    const long double tick = std::max(1.0L, number(c.tick));
+    return Support{cut ? std::min(cap, number(*c.base)) : number(*c.base), cut ? std::min(cap, hi) : hi,
+                   4 * tick};
+  }
+  const auto growth = ceiling_of(c, n);
+  if (!growth) return std::nullopt;
+  Support s = *growth;
+  if (c.cap_kind != CapKind::clamp) s.lo = s.hi = std::min(s.hi, cap);
+  s = around(*c.jitter, s);
+  if (c.cap_kind == CapKind::hard && s.hi > cap) {
+    // Kept in any way that stays above the interval moved down below the cap.
+    s.lo = std::max(0.0L, s.lo - (s.hi - cap));
+    s.hi = cap;
+  }
+  if (c.cap_kind == CapKind::clamp) {
+    s.lo = std::min(s.lo, cap);
+    s.hi = std::min(s.hi, cap);
+  }
+  return s;
+}
+
+std::optional<Support> cap_of(const Contract& c) {
+  if (!c.cap) return std::nullopt;
+  const long double cap = number(*c.cap);
+  const long double tick = number(c.tick);
+  if (c.cap_kind != CapKind::before_jitter) return Support{0, cap, tick > 1 ? tick : 0};
+  if (!c.jitter) return std::nullopt;
+  if (c.jitter->kind == JitterKind::decorrelated)
+    return Support{0, std::min(largest, 3 * cap), std::max(1.0L, tick)};
+  Support s = around(*c.jitter, Support{cap, cap, std::max(1.0L, tick)});
+  s.lo = 0;
+  return s;
+}
+
+long double Law::below(long double x) const {
+  if (x >= cut || x >= drawn.hi) return 1;
+  if (x < drawn.lo) return 0;
+  return (x - drawn.lo + tick) / (drawn.hi - drawn.lo + tick);
+}
+
+std::optional<Law> law_of(const Contract& c, std::int64_t n, std::optional<Duration> previous) {
+  if (!c.jitter || c.jitter->kind == JitterKind::none) return std::nullopt;
+  const long double cap = c.cap ? number(*c.cap) : largest;
+  const long double tick = std::max(1.0L, number(c.tick));
+  Contract uncut = c;
+  uncut.cap.reset();
+  if (c.jitter->kind == JitterKind::decorrelated) {
+    const bool cut = c.cap_kind != CapKind::before_jitter;
+    const auto drawn = support_of(cut ? uncut : c, n, previous);
+    if (!drawn) return std::nullopt;
+    return Law{*drawn, cut ? cap : largest, tick};
+  }
+  if (c.cap_kind == CapKind::clamp) {
+    const auto drawn = support_of(uncut, n, previous);
+    if (!drawn) return std::nullopt;
+    return Law{*drawn, cap, tick};
+  }
+  const auto drawn = support_of(c, n, previous);
+  if (!drawn) return std::nullopt;
+  if (c.cap_kind == CapKind::hard &&
+      (c.jitter->kind == JitterKind::proportional || c.jitter->kind == JitterKind::additive)) {
+    const auto free = support_of(uncut, n, previous);
+    if (!free || free->hi > cap) return std::nullopt;
+  }
+  return Law{*drawn, largest, tick};
+}
+
+}  // namespace retrygate

@@ -1,0 +1,45 @@
+// The oracle: where the delay of retry n may lie, from the contract alone. Written with long doubles and
+// closed forms; shares no code with the policies (policies/backoff.hpp, policies/jitter.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "policies/contract.hpp"
+
+namespace retrygate {
+
+// A closed interval of delays in nanoseconds, kept as long doubles (64 bits of mantissa: every int64 is
+// exact). `slack` is what rounding to the tick and to doubles may add on either side.
+struct Support {
+  long double lo = 0, hi = 0, slack = 1;
+  bool holds(Duration d) const {
+    const auto x = static_cast<long double>(d.ns());
+    return x >= lo - slack && x <= hi + slack;
+  }
+};
+
+// The ceiling of retry n >= 1 before jitter and cap; saturates at the largest Duration. Nothing when no
+// growth is promised.
+std::optional<Support> ceiling_of(const Contract&, std::int64_t n);
+
+// `previous` is the delay of the retry before (decorrelated jitter). Nothing when growth or jitter, or a
+// number they need, is not promised.
+std::optional<Support> support_of(const Contract&, std::int64_t n, std::optional<Duration> previous);
+
+// The largest delay that the cap allows, jitter included. Nothing when no cap is promised.
+std::optional<Support> cap_of(const Contract&);
+
+// A delay drawn evenly from [lo, hi], then cut at `cut`.
+struct Law {
+  Support drawn;
+  long double cut;
+  long double below(long double x) const;  // P(delay <= x), on the lattice of ticks
+  long double tick = 1;
+};
+
+// The declared law of retry n where the contract leaves no choice: a hard cap that cuts into a
+// proportional or additive interval may be kept in several ways, so there is none there.
+std::optional<Law> law_of(const Contract&, std::int64_t n, std::optional<Duration> previous);
+
+}  // namespace retrygate

@@ -1,0 +1,62 @@
+// What must hold of a retry policy: the invariants, what is checked, and the words of a verdict.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policies/preset.hpp"
+
+namespace retrygate {
+
+enum class Level : std::uint8_t { must, should };
+enum class Evidence : std::uint8_t { exact, statistical };
+// In order of severity: the worse wins. broken is a failure of the checker, never of the subject.
+enum class Verdict : std::uint8_t { holds, not_promised, unsure, deviates, fails, broken };
+std::string_view to_string(Level);
+std::string_view to_string(Evidence);
+std::string_view to_string(Verdict);
+
+struct Subject {
+  std::string name;
+  AnyPolicy policy;
+  Contract contract;
+  std::vector<Deviation> deviations = {};
+};
+
+struct Counterexample {
+  std::string unshrunk;  // the case as it was first met
+  std::string shrunk;    // the least case found; the same text when nothing smaller fails
+  std::string token;     // seed:case:path of the search
+  std::string repeat;    // the command that repeats it
+};
+
+// What an invariant is given to spend.
+struct Trial {
+  std::uint64_t seed = 0;  // of this invariant and subject alone
+  int cases = 200;
+  int shrinks = 400;     // at most so many smaller cases are tried
+  double alpha = 1e-10;  // of a statistical invariant: how often a faithful subject may be accused
+};
+
+struct Finding {
+  Verdict verdict = Verdict::holds;
+  std::string note;  // why it is unsure or broken
+  Counterexample counterexample = {};
+};
+
+struct Invariant {
+  std::string_view id;
+  Level level;
+  Evidence evidence;
+  std::string_view claim;
+  std::string_view why;
+  std::string_view source;           // where users were bitten
+  bool (*applies)(const Contract&);  // does the contract promise it at all?
+  Finding (*check)(const Subject&, const Trial&);
+};
+
+const Shelf<Invariant>& invariants();
+
+}  // namespace retrygate

@@ -1,0 +1,176 @@
+// The invariants against policies that are known to be bad, and against ones that are known to be good.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "policies/named.hpp"
+#include "properties/bounds.hpp"
+#include "properties/check.hpp"
+#include "properties/mutants/mutant.hpp"
+
+namespace retrygate {
+namespace {
+
+VerdictRow killer(const Mutant& mutant, Seed seed) {
+  const Subject subject{std::string(mutant.id), mutant.policy, mutant.policy.contract()};
+  Options options;
+  options.seed = seed;
+  options.only = {std::string(mutant.killed_by)};
+  const auto rows = check(subject, options);
+  return rows.empty() ? VerdictRow{} : rows.front();
+}
+
+void expect_no_accusation(const std::string& reference, const std::vector<std::uint64_t>& seeds) {
+  const auto found = find_policy(reference, {"test", 0, 0});
+  ASSERT_TRUE(found) << reference << ": " << to_string(found.error());
+  for (const std::uint64_t seed : seeds) {
+    Options options;
+    options.seed = Seed{seed};
+    for (const VerdictRow& row :
+         check({found->name, found->policy, found->policy.contract(), found->preset->deviations}, options)) {
+      EXPECT_LE(row.verdict, Verdict::unsure) << reference << ", " << row.invariant->id << ", seed " << seed
+                                              << ": " << row.note << row.counterexample.shrunk;
+    }
+  }
+}
+
+TEST(KillMatrix, EveryMutantDiesByTheInvariantItNames) {
+  for (const Mutant& mutant : mutants()) {
+    for (const std::uint64_t seed : {1U, 17U, 4242U}) {
+      const VerdictRow row = killer(mutant, Seed{seed});
+      EXPECT_EQ(row.verdict, Verdict::fails) << mutant.id << ", " << mutant.killed_by << ": " << row.note;
+      EXPECT_NE(row.counterexample.shrunk, "") << mutant.id;
+      EXPECT_NE(row.counterexample.repeat, "") << mutant.id;
+    }
+  }
+}
+
+TEST(KillMatrix, EveryInvariantKills) {
+  std::set<std::string_view> killers;
+  for (const Mutant& mutant : mutants()) killers.insert(mutant.killed_by);
+  for (const Invariant& invariant : invariants()) EXPECT_TRUE(killers.contains(invariant.id)) << invariant.id;
+  EXPECT_EQ(killers.size(), invariants().size());
+}
+
+TEST(KillMatrix, PresetsAreAccusedOfNothing) {
+  for (const Preset& preset : presets()) expect_no_accusation(std::string(preset.id), {1, 2, 3});
+}
+
+TEST(KillMatrix, ConfigurationsAreAccusedOfNothing) {
+  for (const std::string_view kind :
+       {"exponential", "full-jitter", "equal-jitter", "proportional", "additive"}) {
+    for (const std::string_view cap_kind : {"hard", "clamp", "before_jitter"}) {
+      for (const std::string_view rest :
+           {"base=1ns,cap=7ns,factor=3", "base=33ms,cap=100h,factor=1.1,max_attempts=2000",
+            "base=1s,cap=1s,max_attempts=1", "base=7us,cap=20m,factor=1.9,elapsed=30s,deadline=20s"})
+        expect_no_accusation(fmt::format("{}:cap_kind={},{}", kind, cap_kind, rest), {5});
+    }
+  }
+  for (const std::string_view cap_kind : {"hard", "clamp", "before_jitter"}) {
+    for (const std::string_view rest : {"base=1ns,cap=5ns", "base=100ms,cap=20s,max_attempts=1200"})
+      expect_no_accusation(fmt::format("decorrelated:cap_kind={},{}", cap_kind, rest), {5});
+  }
+  for (const char* reference :
+       {"fixed:base=0ns", "fixed:base=3h,cap=4h", "linear:base=999ms,cap=31s,max_attempts=3000",
+        "proportional:ratio=1", "additive:max=10s", "immediate:max_attempts=5",
+        "full-jitter:idempotent_only=true"})
+    expect_no_accusation(reference, {5, 6});
+}
+
+// A library whose timers count milliseconds keeps the law that it declares with its tick.
+TEST(KillMatrix, ATickIsNoFault) {
+  const std::vector<DelayFunction> roundings{
+      [](std::int64_t n, Rng& rng) {  // truncated
+        const Duration drawn = rng.between(
+            {}, std::min(Duration::s(60), Duration::us(1600).scaled(std::exp2(static_cast<double>(n - 1)))));
+        return Duration::ms(drawn.ns() / 1'000'000);
+      },
+      [](std::int64_t n, Rng& rng) {  // to the nearest
+        const Duration drawn = rng.between(
+            {}, std::min(Duration::s(60), Duration::us(1600).scaled(std::exp2(static_cast<double>(n - 1)))));
+        return Duration::ms((drawn.ns() + 500'000) / 1'000'000);
+      }};
+  Contract promise = exponential(Duration::us(1600), 2, Duration::s(60), JitterKind::full);
+  promise.tick = Duration::ms(1);
+  for (const DelayFunction rounding : roundings) {
+    const AnyPolicy policy = faulty(promise, rounding);
+    for (const VerdictRow& row : check({"ticks", policy, promise})) {
+      // Few milliseconds in the interval of an early retry: fleet-spreads may be unsure.
+      EXPECT_LE(row.verdict, Verdict::unsure) << row.invariant->id << row.counterexample.shrunk;
+    }
+  }
+}
+
+// Nothing statistical accuses a faithful preset: with 1e-9 a check, none of 100 seeds should.
+TEST(KillMatrix, NoSeedAccuses) {
+  for (const char* id : {"full-jitter", "equal-jitter", "decorrelated", "proportional", "additive"}) {
+    const auto found = find_policy(id, {"test", 0, 0});
+    ASSERT_TRUE(found);
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+      Options options;
+      options.seed = Seed{seed};
+      options.only = {"jitter-law", "fleet-spreads"};
+      EXPECT_EQ(worst(check({found->name, found->policy, found->policy.contract()}, options)), Verdict::holds)
+          << id << ", seed " << seed;
+    }
+  }
+}
+
+TEST(Check, OnlyWhatIsPromisedIsChecked) {
+  const auto found = find_policy("fixed", {"test", 0, 0});
+  for (const VerdictRow& row : check({"nothing promised", found->policy, Contract{}})) {
+    const bool always = row.invariant->id == "survives" || row.invariant->id == "delay-non-negative" ||
+                        row.invariant->id == "calls-isolated";
+    EXPECT_EQ(row.verdict, always ? Verdict::holds : Verdict::not_promised) << row.invariant->id;
+  }
+}
+
+TEST(Check, TheSameSeedGivesTheSameCounterexample) {
+  const Mutant* mutant = mutants().find("shift-wraps");
+  const VerdictRow a = killer(*mutant, Seed{9});
+  const VerdictRow b = killer(*mutant, Seed{9});
+  EXPECT_EQ(a.counterexample.unshrunk, b.counterexample.unshrunk);
+  EXPECT_EQ(a.counterexample.shrunk, b.counterexample.shrunk);
+  EXPECT_EQ(a.counterexample.token, b.counterexample.token);
+}
+
+// 5000 ms * 2^(n-1) first reaches bit 31 at n = 20: 5000 * 2^19 = 2621440000 > 2^31.
+TEST(Check, ShrinksToTheFirstAttemptThatFails) {
+  const VerdictRow row = killer(*mutants().find("shift-wraps"), Seed{1});
+  EXPECT_TRUE(row.counterexample.shrunk.starts_with("attempt 20, seed 0, client 0, call 0,"))
+      << row.counterexample.shrunk;
+}
+
+TEST(Check, AListedDeviationDeviates) {
+  const Mutant* mutant = mutants().find("cap-unused");
+  const Subject subject{"cap-unused",
+                        mutant->policy,
+                        mutant->policy.contract(),
+                        {{"cap-respected", "the maximum is never used", mutant->report}}};
+  Options options;
+  options.only = {"cap-respected"};
+  const auto rows = check(subject, options);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows.front().verdict, Verdict::deviates);
+  EXPECT_EQ(worst(rows), Verdict::deviates);
+}
+
+// By hand: 100 ms * 2^5 = 3.2 s, below 5 s; 100 ms * 2^6 = 6.4 s, above.
+TEST(Bounds, ClosedForms) {
+  const Contract full = exponential(Duration::ms(100), 2, Duration::s(5), JitterKind::full);
+  EXPECT_EQ(support_of(full, 6, {})->hi, 3.2e9L);
+  EXPECT_EQ(support_of(full, 7, {})->hi, 5e9L);
+  EXPECT_EQ(support_of(full, std::int64_t{1} << 31, {})->hi, 5e9L);
+  Contract wide = exponential(Duration::s(10), 2, Duration::s(60), JitterKind::proportional, 0.5);
+  EXPECT_EQ(support_of(wide, 9, {})->lo, 0);  // [30, 90] s moved down by 30 s
+  EXPECT_EQ(support_of(wide, 9, {})->hi, 60e9L);
+  wide.cap_kind = CapKind::before_jitter;
+  EXPECT_EQ(support_of(wide, 9, {})->lo, 30e9L);
+  EXPECT_EQ(cap_of(wide)->hi, 90e9L);
+}
+
+}  // namespace
+}  // namespace retrygate

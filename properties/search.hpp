@@ -1,0 +1,33 @@
+// The search for a counterexample: random cases, and smaller ones around the first that fails.
+// RapidCheck stays behind search.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/base/units.hpp"
+#include "properties/invariant.hpp"
+
+namespace retrygate {
+
+// One case that an invariant is tried on.
+struct Case {
+  std::int64_t attempt = 1;  // the attempt that has just failed
+  std::uint64_t seed = 0;
+  std::uint64_t client = 0;
+  std::uint64_t call = 0;
+  Duration started;           // of the call
+  std::int64_t permille = 0;  // of a time limit: how much of it was used up
+};
+
+// Attempts tried: dense to 70, then where counters and powers of two have ended in the past.
+const std::vector<std::int64_t>& attempt_numbers();
+
+// `complaint` returns what is wrong with a case, if anything. Case i takes the i-th attempt number, so
+// that all are tried; the rest is drawn. Deterministic, and bounded by trial.cases and trial.shrinks.
+Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint);
+
+}  // namespace retrygate

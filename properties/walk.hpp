@@ -1,0 +1,61 @@
+// Drives a policy through the attempts of a call, on virtual time that passes as the policy asks.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/search.hpp"
+
+namespace retrygate {
+
+// Memory for one slot, aligned for anything.
+class Slot {
+ public:
+  explicit Slot(std::size_t bytes) : words_(bytes / sizeof(std::max_align_t) + 1) {}
+  std::byte* get() { return reinterpret_cast<std::byte*>(words_.data()); }
+
+ private:
+  std::vector<std::max_align_t> words_;
+};
+
+// A failure that the contract promises to retry.
+Status retryable(const Contract&);
+
+struct Step {
+  std::int64_t attempt = 1;
+  Decision decision = Decision::stop(Stop::success);
+  std::optional<Duration> previous;  // the delay decided before, when the attempts follow without a gap
+};
+
+struct Walk {
+  std::vector<Step> steps;
+  std::optional<std::string> raised;  // the text of an exception, which ended the walk
+  // The wait decided after this attempt, if the walk came so far.
+  const Step* wait_after(std::int64_t attempt) const;
+};
+
+// One call from attempt 1 to c.attempt, or until the policy stops. Attempts follow without a gap to 1100;
+// beyond it, 8 are made and the last is c.attempt.
+Walk walk(const Subject&, const Case& c);
+
+// A call whose attempts are fed one by one, for interleaving. `client` outlives it.
+class CallUnderTest {
+ public:
+  CallUnderTest(const Subject&, const Case&, Slot& client);
+  Decision fail(std::int64_t attempt, Instant now);
+  Decision succeed(std::int64_t attempt, Instant now);
+
+ private:
+  Decision tell(std::int64_t attempt, Instant now, Status status);
+
+  const Subject& subject_;
+  const Case& case_;
+  Slot& client_;
+  Slot call_;
+  StreamKey key_;
+  Status failure_;
+};
+
+}  // namespace retrygate
