@@ -19,7 +19,7 @@ struct Metric {
 };
 
 std::span<const Metric> metrics();
-// Null if there is none; find_metric is the one with a message.
+// The metric of that id, or a message that lists them.
 Result<const Metric*> find_metric(std::string_view id, Where where = {});
 
 }  // namespace retrygate

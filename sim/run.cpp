@@ -83,7 +83,7 @@ class Run {
         call_stride_(padded(policy.call_bytes())) {
     const std::size_t n = static_cast<std::size_t>(scenario.clients);
     calls_.reserve(n);
-    heap_.reserve(n + static_cast<std::size_t>(scenario.concurrency_limit) % 65536);
+    heap_.reserve(2 * n);  // at most a departure and another event per client
     client_slots_.resize(n * client_stride_);
     call_slots_.resize(n * call_stride_);
     for (std::size_t i = 0; i < n; ++i) {
