@@ -1,0 +1,51 @@
+#include "sim/sweep.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace retrygate {
+namespace {
+
+TEST(Sweep, IsTheSameOnAnyNumberOfThreads) {
+  std::vector<NamedPolicy> policies;
+  for (const char* name : {"fixed", "full-jitter", "decorrelated"})
+    policies.push_back(*find_policy(name, {}));
+  const std::vector<Scenario> scenarios = {*find_scenario("outage-then-limit", {}),
+                                           *find_scenario("rate-limited-fleet", {}, {"clients=50"})};
+  const std::vector<std::uint64_t> seeds = {1, 2, 3, 4, 5, 6, 7, 8};
+  const auto one = sweep(policies, scenarios, seeds, {"requests", "completion_s"}, 1);
+  ASSERT_TRUE(one);
+  for (const unsigned threads : {2U, 3U, 0U})
+    EXPECT_EQ(*one, *sweep(policies, scenarios, seeds, {"requests", "completion_s"}, threads));
+  ASSERT_EQ(one->cells.size(), 6U);
+  EXPECT_EQ(one->cells[0].samples[0], std::vector<std::optional<double>>(8, 1500.0));
+  EXPECT_FALSE(one->cells[0].drew[0]);
+  EXPECT_TRUE(one->cells[1].drew[0]);
+  EXPECT_EQ(one->cells[4].scenario, "rate-limited-fleet");
+  EXPECT_EQ(one->cells[4].params, std::vector<std::string>{"clients=50"});
+  EXPECT_EQ(one->cells[4].samples[0][0], 200.0);  // 50 clients, 4 attempts
+  const auto& digests = one->cells[1].digests;
+  EXPECT_EQ(std::set(digests.begin(), digests.end()).size(), 8U);
+}
+
+TEST(Sweep, ReportsUnknownMetricsAndRunsThatHoldTimeStill) {
+  const std::vector<NamedPolicy> hasty = {*find_policy("immediate:max_attempts=1000000", {})};
+  const std::vector<Scenario> storm = {*find_scenario("outage-then-limit", {})};
+  EXPECT_FALSE(sweep(hasty, storm, {1}, {"request"}, 1));
+  EXPECT_FALSE(sweep(hasty, storm, {1}, {"requests"}, 2));
+}
+
+TEST(FindScenario, OverridesAndComplaints) {
+  EXPECT_EQ(find_scenario("flaky-service", {}, {"clients=7"})->clients, 7);
+  for (const EmbeddedFile& file : scenario_files()) EXPECT_TRUE(find_scenario(file.id, {})) << file.id;
+  EXPECT_EQ(scenario_files().size(), 4U);
+  EXPECT_FALSE(find_scenario("flaky-servic", {}));
+  EXPECT_FALSE(find_scenario("flaky-service", {}, {"client=7"}));
+  EXPECT_FALSE(find_scenario("flaky-service", {}, {"clients=0"}));
+  EXPECT_FALSE(find_scenario("flaky-service", {}, {"random_failure=2"}));
+  EXPECT_FALSE(find_scenario("flaky-service", {}, {"outage_max=1ms"}));
+}
+
+}  // namespace
+}  // namespace retrygate
