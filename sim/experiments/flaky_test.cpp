@@ -1,0 +1,74 @@
+#include "sim/experiments/flaky.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "sim/experiments/cpython.hpp"
+
+namespace retrygate {
+namespace {
+
+TEST(Flaky, PrintedScriptSeed42BitForBit) {
+  // Expected values: the article's script with its lost ** put back, run by CPython 3.11.7.
+  const FlakyResult r = flaky(42, FlakyVariant::literal);
+  EXPECT_EQ(r.outages, 24);
+  EXPECT_DOUBLE_EQ(100 * r.down_fraction, 10.563384778762924);
+  EXPECT_NEAR(100 * r.covered_fraction, 10.2431, 1e-4);
+  EXPECT_EQ(r.rows[0].successes, 8886);
+  EXPECT_EQ(r.rows[1].successes, 9969);
+  EXPECT_EQ(r.rows[2].successes, 9988);
+  EXPECT_EQ(r.rows[0].attempts, 10000);
+  EXPECT_EQ(r.rows[1].attempts, 10234);
+  EXPECT_EQ(r.rows[2].attempts, 10197);
+  EXPECT_EQ(r.rows[0].mean_ms, 20.0);
+  EXPECT_EQ(r.rows[1].mean_ms, 0x1.5b27fbaf924bfp+4);
+  EXPECT_EQ(r.rows[2].mean_ms, 0x1.541f59b16cdccp+4);
+  for (const FlakyRow& row : r.rows) EXPECT_EQ(row.p95_ms, 20.0) << row.policy;
+  EXPECT_EQ(r.rows[0].draws, 8977U);
+  EXPECT_EQ(r.rows[1].draws, 10064U);
+  EXPECT_EQ(r.rows[2].draws, 10295U);
+  // What the cursor hides.
+  EXPECT_EQ(r.rows[1].truly_down, 1151);
+  EXPECT_EQ(r.rows[1].answered_up, 981);
+  EXPECT_EQ(r.rows[2].truly_down, 1096);
+  EXPECT_EQ(r.rows[2].answered_up, 997);
+  EXPECT_EQ(r.rows[0].answered_up, 0);
+}
+
+TEST(Flaky, CorrectedSeed42) {
+  // Expected values: an independent Python model with a whole search for the outage.
+  const FlakyResult r = flaky(42, FlakyVariant::corrected);
+  EXPECT_EQ(r.outages, 24);
+  EXPECT_EQ(r.rows[1].attempts, 11975);
+  EXPECT_EQ(r.rows[2].attempts, 12399);
+  EXPECT_NEAR(r.rows[1].mean_ms, 41.74, 0.005);
+  EXPECT_NEAR(r.rows[2].mean_ms, 40.45, 0.005);
+  EXPECT_NEAR(r.rows[1].p95_ms, 260.0, 1e-9);
+  EXPECT_NEAR(r.rows[2].p95_ms, 193.6, 0.05);
+  for (const FlakyRow& row : r.rows) EXPECT_EQ(row.answered_up, 0) << row.policy;
+  EXPECT_GE(r.rows[0].truly_down, 1023);  // arrivals inside an outage
+}
+
+TEST(Flaky, RankingOfSuccessReversesInEverySeed) {
+  // -0.506 points with a 95 % interval [-0.534, -0.479], lower in 200 of 200: the independent model.
+  double sum = 0;
+  double squares = 0;
+  int lower = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const FlakyResult r = flaky(seed, FlakyVariant::corrected);
+    const double d = static_cast<double>(r.rows[2].successes - r.rows[1].successes) / 100;
+    sum += d;
+    squares += d * d;
+    if (d < 0) ++lower;
+  }
+  const double mean = sum / 200;
+  const double half = 1.971956544 * std::sqrt((squares - sum * mean) / 199 / 200);  // t(0.975, 199)
+  EXPECT_NEAR(mean, -0.5064, 1e-9);
+  EXPECT_NEAR(mean - half, -0.5336307657954125, 1e-7);
+  EXPECT_NEAR(mean + half, -0.4791692342045875, 1e-7);
+  EXPECT_EQ(lower, 200);
+}
+
+}  // namespace
+}  // namespace retrygate
