@@ -8,6 +8,7 @@
 #include "ci/report.hpp"
 #include "policies/named.hpp"
 #include "policies/schedule.hpp"
+#include "sim/sweep.hpp"
 
 namespace retrygate::ci {
 
@@ -23,6 +24,12 @@ std::string list_json(const std::vector<ListRow>&);
 
 // {"schema":"retrygate.report/1", "run":{..}, "verdicts":[..], "comparisons":[..], "verdict":.., "exit":..}
 std::string report_json(const Report&);
+
+// Schema retrygate.samples/1: {"schema":..,"cells":[{"policy":..,"scenario":..,"params":{..},"seeds":[..],
+// "digest":[..],"metrics":{"requests":[..],..}}]}, null where not reached.
+std::string samples_json(const SampleTable&);
+// Schema retrygate.verdicts/1, subject by subject.
+std::string verdicts_json(const Report&);
 
 // All or nothing: the text is written beside the file, synced and renamed over it.
 Result<void> write_file(const std::string& path, std::string_view text);

@@ -5,9 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "ci/commands.hpp"
 #include "ci/exit_code.hpp"
 #include "ci/json_io.hpp"
 #include "ci/show.hpp"
+#include "ci/suite.hpp"
+#include "properties/invariant.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -47,17 +50,122 @@ ExitCode show(const ShowOptions& options) {
   return ExitCode::pass;
 }
 
-ExitCode list(const std::string& format) {
+std::vector<ListRow> catalogue(const std::string& kind) {
   std::vector<ListRow> rows;
-  for (const Preset& preset : presets()) {
-    rows.push_back({std::string(preset.id),
-                    {{"summary", std::string(preset.summary)}, {"source", std::string(preset.source)}}});
+  const auto add = [&](std::string_view id, std::string_view first, std::string_view text,
+                       std::string_view second = {}, std::string_view more = {}) {
+    rows.push_back({std::string(id), {{std::string(first), std::string(text)}}});
+    if (!second.empty()) rows.back().columns.emplace_back(second, more);
+  };
+  if (kind == "policies") {
+    for (const Preset& preset : presets()) add(preset.id, "summary", preset.summary, "source", preset.source);
+  } else if (kind == "scenarios") {
+    for (const EmbeddedFile& file : scenario_files()) {
+      if (const auto scenario = find_scenario(file.id, {})) add(file.id, "summary", scenario->summary);
+    }
+  } else if (kind == "metrics") {
+    for (const Metric& metric : metrics())
+      add(metric.id, "unit", metric.unit, "better", metric.better == Better::lower ? "lower" : "higher");
+  } else if (kind == "invariants") {
+    for (const Invariant& invariant : invariants())
+      add(invariant.id, "claim", invariant.claim, "why", invariant.why);
+  } else {
+    for (const Reporter& reporter : reporters())
+      add(reporter.id, "summary", reporter.summary, "file", reporter.file);
   }
+  return rows;
+}
+
+ExitCode list(const std::string& kind, const std::string& format) {
+  const std::vector<ListRow> rows = catalogue(kind);
   if (format == "json") {
     fmt::print("{}", list_json(rows));
     return ExitCode::pass;
   }
-  for (const ListRow& row : rows) fmt::print("{:<16} {}\n", row.id, row.columns.front().second);
+  for (const ListRow& row : rows) fmt::print("{:<26} {}\n", row.id, row.columns.front().second);
+  return ExitCode::pass;
+}
+
+ExitCode explain(const std::string& id) {
+  const Invariant* invariant = invariants().find(id);
+  if (invariant == nullptr) {
+    return refuse({{{"ID", 1, 1},
+                    fmt::format("nothing is called '{}'{}", id, did_you_mean(id, invariants().ids())),
+                    "`retrygate list invariants` shows all"}});
+  }
+  fmt::print("{} ({}, {})\n\nClaim:  {}\nWhy:    {}\nSource: {}\n", invariant->id,
+             to_string(invariant->level), to_string(invariant->evidence), invariant->claim, invariant->why,
+             invariant->source);
+  return ExitCode::pass;
+}
+
+std::vector<NamedPolicy> find_policies(const std::vector<std::string>& references, const std::string& option,
+                                       Errors& errors) {
+  std::vector<NamedPolicy> all;
+  for (const std::string& reference : references) {
+    auto found = find_policy(reference, {option, 1, 1});
+    if (found)
+      all.push_back(std::move(*found));
+    else
+      errors.insert(errors.end(), found.error().begin(), found.error().end());
+  }
+  return all;
+}
+
+struct CheckOptions {
+  std::vector<std::string> subjects;
+  CheckRequest request;
+  std::string format = "text";
+};
+
+ExitCode check(const CheckOptions& options) {
+  Errors errors;
+  const auto subjects = find_policies(options.subjects, "SUBJECT", errors);
+  if (!errors.empty()) return refuse(errors);
+  auto report = check_policies(subjects, options.request);
+  if (!report) return refuse(report.error());
+  report->run.version = RETRYGATE_VERSION;
+  report->run.suite = "check";
+  if (options.format == "json")
+    fmt::print("{}", verdicts_json(*report));
+  else
+    fmt::print("{}", reporters().find(options.format)->render(*report));
+  return report->code;
+}
+
+struct SimOptions {
+  std::vector<std::string> policies, metrics, set;
+  std::string scenario, seeds = "1..200", format = "text", out;
+  unsigned threads = 0;
+};
+
+ExitCode simulate(const SimOptions& options) {
+  Errors errors;
+  const auto policies = find_policies(options.policies, "--policy", errors);
+  const auto keep = [&](const auto& result) {
+    if (!result) errors.insert(errors.end(), result.error().begin(), result.error().end());
+    return result.has_value();
+  };
+  const auto scenario = find_scenario(options.scenario, {"--scenario", 1, 1}, options.set);
+  keep(scenario);
+  const auto seeds = parse_seeds(options.seeds, {"--seeds", 1, 1});
+  keep(seeds);
+  std::vector<std::string> ids = options.metrics;
+  for (const std::string& id : ids) keep(find_metric(id, {"--metric", 1, 1}));
+  if (ids.empty()) {
+    for (const Metric& metric : metrics()) ids.emplace_back(metric.id);
+  }
+  if (!errors.empty()) return refuse(errors);
+  std::vector<std::uint64_t> values;
+  for (std::uint64_t seed = seeds->first; values.size() < seeds->count(); ++seed) values.push_back(seed);
+  const auto table = sweep(policies, {*scenario}, values, ids, options.threads);
+  if (!table) return refuse(table.error());
+  const std::string text = options.format == "json" ? samples_json(*table) : samples_text(*table);
+  if (options.out.empty()) {
+    fmt::print("{}", text);
+  } else if (const auto done = write_file(options.out, text); !done) {
+    return refuse(done.error());
+  }
   return ExitCode::pass;
 }
 
@@ -90,10 +198,46 @@ int run(int argc, char** argv) {
   show_command->callback([&] { code = show(show_options); });
 
   std::string kind, list_format = "text";
-  CLI::App* list_command = app.add_subcommand("list", "list what can be named: policies");
-  list_command->add_option("KIND", kind, "policies")->required()->check(CLI::IsMember({"policies"}));
+  CLI::App* list_command = app.add_subcommand("list", "list what can be named");
+  list_command->add_option("KIND", kind, "policies, scenarios, metrics, invariants or reporters")
+      ->required()
+      ->check(CLI::IsMember({"policies", "scenarios", "metrics", "invariants", "reporters"}));
   format(list_command, list_format);
-  list_command->callback([&] { code = list(list_format); });
+  list_command->callback([&] { code = list(kind, list_format); });
+
+  std::string id;
+  CLI::App* explain_command =
+      app.add_subcommand("explain", "say what an invariant claims, why, and who was bitten");
+  explain_command->add_option("ID", id, "an invariant's id")->required();
+  explain_command->callback([&] { code = explain(id); });
+
+  CheckOptions check_options;
+  CLI::App* check_command = app.add_subcommand("check", "hold policies against what they promise");
+  check_command->add_option("SUBJECT", check_options.subjects, "policies, as for show")->required();
+  check_command->add_option("--seed", check_options.request.seed, "of the generated cases (1)");
+  check_command->add_option("--cases", check_options.request.cases, "generated cases per invariant (200)")
+      ->check(CLI::Range(1, 1'000'000));
+  check_command->add_option("--only", check_options.request.only, "these invariants alone")->delimiter(',');
+  check_command->add_flag("--strict", check_options.request.strict, "a failed SHOULD counts too");
+  check_command->add_option("--format", check_options.format, "text, markdown or json")
+      ->check(CLI::IsMember({"text", "markdown", "json"}));
+  check_command->callback([&] { code = check(check_options); });
+
+  SimOptions sim_options;
+  CLI::App* sim_command =
+      app.add_subcommand("sim", "run a fleet of clients with a policy through a scenario");
+  sim_command->add_option("--policy", sim_options.policies, "as for show; may be repeated")->required();
+  sim_command->add_option("--scenario", sim_options.scenario, "a shipped scenario, or FILE.toml#name")
+      ->required();
+  sim_command->add_option("--seeds", sim_options.seeds, "a range such as 1..200, or one number");
+  sim_command->add_option("--metric", sim_options.metrics, "these metrics alone; may be repeated");
+  sim_command->add_option("--set", sim_options.set,
+                          "key=value of the scenario, for example clients=2000; may be repeated");
+  sim_command->add_option("--threads", sim_options.threads,
+                          "0 is one per core; the results do not depend on it");
+  sim_command->add_option("--out", sim_options.out, "write to this file instead");
+  format(sim_command, sim_options.format);
+  sim_command->callback([&] { code = simulate(sim_options); });
 
   try {
     app.parse(argc, argv);

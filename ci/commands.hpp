@@ -1,0 +1,26 @@
+// What the subcommands print, apart from the parsing of their options.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ci/report.hpp"
+#include "policies/named.hpp"
+#include "sim/sweep.hpp"
+
+namespace retrygate::ci {
+
+struct CheckRequest {
+  std::uint64_t seed = 1;
+  int cases = 200;
+  std::vector<std::string> only;  // invariant ids; empty is all
+  bool strict = false;            // a failed SHOULD counts too
+};
+
+// Every subject against every invariant that it promises. Unknown ids in `only` are an error.
+Result<Report> check_policies(const std::vector<NamedPolicy>&, const CheckRequest&);
+
+// Means over seeds of every metric of a table, one block per policy and scenario.
+std::string samples_text(const SampleTable&);
+
+}  // namespace retrygate::ci
