@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "ci/commands.hpp"
 #include "ci/exit_code.hpp"
+#include "ci/gate.hpp"
 #include "ci/json_io.hpp"
 #include "ci/show.hpp"
 #include "ci/suite.hpp"
@@ -169,6 +171,53 @@ ExitCode simulate(const SimOptions& options) {
   return ExitCode::pass;
 }
 
+struct GateCommand {
+  std::string suite, out, format = "text", inconclusive = "fail";
+  unsigned threads = 0;
+};
+
+// Every reporter's file and the samples, whatever --format says.
+Errors write_reports(const GateRun& result, const std::string& folder) {
+  Errors errors;
+  std::error_code fault;
+  std::filesystem::create_directories(folder, fault);
+  if (fault) return {{{folder, 0, 0}, "cannot make this folder: " + fault.message(), "nothing was written"}};
+  const auto write = [&](std::string_view name, const std::string& text) {
+    if (const auto done = write_file((std::filesystem::path(folder) / name).string(), text); !done)
+      errors.push_back(done.error().front());
+  };
+  for (const Reporter& reporter : reporters()) write(reporter.file, reporter.render(result.report));
+  SampleTable all;
+  for (const SampleTable& table : result.samples) {
+    if (all.metrics.empty()) all.metrics = table.metrics;
+    if (table.metrics == all.metrics)
+      all.cells.insert(all.cells.end(), table.cells.begin(), table.cells.end());
+  }
+  write("samples.json", samples_json(all));
+  return errors;
+}
+
+ExitCode gate(const GateCommand& command) {
+  std::vector<std::string_view> ids;
+  for (const Metric& metric : metrics()) ids.push_back(metric.id);
+  const auto suite = find_suite(command.suite, ids);
+  if (!suite) return refuse(suite.error());
+  const GateOptions options{command.inconclusive == "fail"   ? Inconclusive::fail
+                            : command.inconclusive == "warn" ? Inconclusive::warn
+                                                             : Inconclusive::pass,
+                            command.threads};
+  auto result = run_gate(*suite, options);
+  if (!result) return refuse(result.error());
+  result->report.run.version = RETRYGATE_VERSION;
+  result->report.run.command =
+      command.suite.empty() ? "retrygate gate" : fmt::format("retrygate gate '{}'", command.suite);
+  fmt::print("{}", reporters().find(command.format)->render(result->report));
+  if (!command.out.empty()) {
+    if (const Errors errors = write_reports(*result, command.out); !errors.empty()) return refuse(errors);
+  }
+  return result->report.code;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Proves what a retry policy promises, measures what it does to a fleet, gates the change.",
                "retrygate");
@@ -238,6 +287,22 @@ int run(int argc, char** argv) {
   sim_command->add_option("--out", sim_options.out, "write to this file instead");
   format(sim_command, sim_options.format);
   sim_command->callback([&] { code = simulate(sim_options); });
+
+  GateCommand gate_command;
+  CLI::App* gate_sub = app.add_subcommand(
+      "gate", "decide whether a change of policy may be merged: exit 0 pass, 1 fail, 3 inconclusive");
+  gate_sub->add_option("SUITE", gate_command.suite,
+                       "a suite file, or a shipped one: default, jitter-removed");
+  gate_sub->add_option("--out", gate_command.out, "write all reports and the samples into this folder");
+  gate_sub->add_option("--format", gate_command.format, "text, markdown or json")
+      ->check(CLI::IsMember({"text", "markdown", "json"}));
+  gate_sub
+      ->add_option("--inconclusive", gate_command.inconclusive,
+                   "what an undecided metric does: fail (exit 3), warn or pass")
+      ->check(CLI::IsMember({"fail", "warn", "pass"}));
+  gate_sub->add_option("--threads", gate_command.threads,
+                       "0 is one per core; the results do not depend on it");
+  gate_sub->callback([&] { code = gate(gate_command); });
 
   try {
     app.parse(argc, argv);

@@ -1,0 +1,183 @@
+#include "ci/gate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ci/commands.hpp"
+#include "stats/decide.hpp"
+
+namespace retrygate::ci {
+namespace {
+
+// What is asked of one metric of one candidate, and where the answer goes.
+struct Asked {
+  stats::Question question;
+  ComparisonRow row;
+};
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += v;
+  return sum / static_cast<double>(values.size());
+}
+
+// A time that is not reached counts as the horizon; of anything else a missing value is an error.
+Result<std::vector<double>> filled(const std::vector<std::optional<double>>& samples, const Metric& metric,
+                                   Duration horizon, const Margin& margin) {
+  std::vector<double> values;
+  for (const std::optional<double>& sample : samples) {
+    if (!sample && metric.unit != "s")
+      return failure(margin.where, fmt::format("'{}' has no value in some seeds", metric.id),
+                     "choose another metric");
+    values.push_back(std::min(sample.value_or(horizon.seconds()),
+                              metric.unit == "s" ? horizon.seconds() : sample.value_or(0)));
+  }
+  return values;
+}
+
+std::string headline(const ComparisonRow& row, const stats::Ruling& ruling) {
+  const bool worse = row.effect && (*row.effect > 0) == (row.better == "lower");
+  std::string text = !row.effect || *row.effect == 0
+                         ? "no difference"
+                         : fmt::format("{} than the baseline by {}", worse ? "worse" : "better",
+                                       effect_text(row, row.effect).substr(1));
+  if (row.low && row.high && *row.low != *row.high)
+    text += fmt::format(" (90 % interval {} to {})", effect_text(row, row.low), effect_text(row, row.high));
+  text += fmt::format("; asked: not worse by more than {}", row.margin);
+  if (ruling.answer == stats::Answer::pass)
+    text += ": it is not.";
+  else if (ruling.answer == stats::Answer::fail)
+    text += fmt::format(": it is{}.",
+                        row.p_adjusted ? fmt::format(" (adjusted p = {:.2g})", *row.p_adjusted) : "");
+  else
+    text += fmt::format(": these seeds do not decide it{}.",
+                        ruling.seeds_needed ? fmt::format("; about {} would", *ruling.seeds_needed) : "");
+  if (!ruling.note.empty()) text += " (" + ruling.note + ")";
+  return text;
+}
+
+void answer(ComparisonRow& row, const stats::Ruling& ruling) {
+  row.effect = ruling.effect;
+  row.low = ruling.low;
+  row.high = ruling.high;
+  row.p = ruling.p;
+  row.p_adjusted = ruling.p_adjusted;
+  row.sensitivity_p = ruling.sensitivity_p;
+  row.seeds_needed = ruling.seeds_needed;
+  row.verdict = std::string(to_string(ruling.answer));
+  row.headline = headline(row, ruling);
+}
+
+// Simulates one comparison and puts its questions.
+Result<SampleTable> ask(const CompareTask& task, unsigned threads, std::vector<Asked>& asked) {
+  Errors errors;
+  const auto keep = [&errors](const auto& result) {
+    if (!result) errors.insert(errors.end(), result.error().begin(), result.error().end());
+    return result.has_value();
+  };
+  std::vector<Scenario> scenarios;
+  for (const std::string& reference : task.scenarios) {
+    if (auto found = find_scenario(reference, task.where); keep(found))
+      scenarios.push_back(std::move(*found));
+  }
+  if (!errors.empty()) return tl::unexpected(std::move(errors));
+  std::vector<NamedPolicy> policies = {task.baseline};
+  policies.insert(policies.end(), task.candidates.begin(), task.candidates.end());
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t s = task.seeds.first; seeds.size() < task.seeds.count(); ++s) seeds.push_back(s);
+  std::vector<std::string> ids;
+  for (const Margin& margin : task.margins) ids.push_back(margin.metric);
+  auto table = sweep(policies, scenarios, seeds, ids, threads);
+  if (!table) return table;
+
+  for (std::size_t s = 0; s < scenarios.size(); ++s) {
+    const Cell& baseline = table->cells[s * policies.size()];
+    for (std::size_t c = 1; c < policies.size(); ++c) {
+      const Cell& candidate = table->cells[s * policies.size() + c];
+      const auto drew = [](const Cell& cell) {
+        return std::find(cell.drew.begin(), cell.drew.end(), true) != cell.drew.end();
+      };
+      for (std::size_t m = 0; m < task.margins.size(); ++m) {
+        const Margin& margin = task.margins[m];
+        const Metric& metric = **find_metric(margin.metric);
+        auto b = filled(baseline.samples[m], metric, scenarios[s].horizon, margin);
+        auto x = filled(candidate.samples[m], metric, scenarios[s].horizon, margin);
+        if (!keep(b) || !keep(x)) continue;
+        Asked one;
+        one.row = {scenarios[s].id,
+                   baseline.policy,
+                   candidate.policy,
+                   margin.metric,
+                   std::string(metric.unit),
+                   metric.better == Better::lower ? "lower" : "higher",
+                   mean(*b),
+                   mean(*x)};
+        one.row.relative = margin.relative;
+        one.row.margin = margin.text;
+        one.row.seeds = seeds.size();
+        one.question = {{std::move(*b), std::move(*x), margin.relative},
+                        metric.better == Better::lower,
+                        margin.amount,
+                        !drew(baseline) && !drew(candidate),
+                        policies[0].policy == policies[c].policy,
+                        margin.where};
+        asked.push_back(std::move(one));
+      }
+    }
+  }
+  if (!errors.empty()) return tl::unexpected(std::move(errors));
+  return table;
+}
+
+ExitCode code_of(const std::vector<ComparisonRow>& rows, Inconclusive inconclusive) {
+  ExitCode code = ExitCode::pass;
+  for (const ComparisonRow& row : rows) {
+    if (row.verdict == "fail") code = worst({code, ExitCode::violation});
+    if (row.verdict == "inconclusive" && inconclusive == Inconclusive::fail)
+      code = worst({code, ExitCode::inconclusive});
+  }
+  return code;
+}
+
+}  // namespace
+
+Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
+  GateRun run;
+  std::vector<Asked> asked;
+  for (const CompareTask& task : suite.compare) {
+    auto table = ask(task, options.threads, asked);
+    if (!table) return tl::unexpected(std::move(table.error()));
+    run.samples.push_back(std::move(*table));
+  }
+  std::vector<stats::Question> questions;
+  for (const Asked& one : asked) questions.push_back(one.question);
+  auto rulings = stats::decide(questions, Seed{1});
+  if (!rulings) return tl::unexpected(std::move(rulings.error()));
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    answer(asked[i].row, (*rulings)[i]);
+    run.report.comparisons.push_back(std::move(asked[i].row));
+  }
+  for (const CheckTask& task : suite.check) {
+    CheckRequest request;
+    request.only = task.invariants;
+    auto checked = check_policies(task.subjects, request);
+    if (!checked) return tl::unexpected(std::move(checked.error()));
+    run.report.code = worst({run.report.code, checked->code});
+    std::move(checked->verdicts.begin(), checked->verdicts.end(), std::back_inserter(run.report.verdicts));
+  }
+  run.report.code = worst({run.report.code, code_of(run.report.comparisons, options.inconclusive)});
+  run.report.run.suite = suite.name;
+  run.report.run.summary = suite.summary;
+  if (!suite.compare.empty()) {
+    run.report.run.seeds = to_string(suite.compare.front().seeds);
+    run.report.notes.push_back(fmt::format(
+        "How to read this: every seed is one simulated storm that both policies meet alike, and they are "
+        "compared seed by seed. The interval holds the true "
+        "effect with 90 % confidence. The seeds ({}) are fixed: running it again adds no evidence.",
+        run.report.run.seeds));
+  }
+  return run;
+}
+
+}  // namespace retrygate::ci

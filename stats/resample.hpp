@@ -1,0 +1,31 @@
+// Bootstrap-t of all metrics at once.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "policies/base/rng.hpp"
+
+namespace retrygate::stats {
+
+// One metric of two policies on the same seeds: baseline[i] and candidate[i] met the same world.
+struct Pairs {
+  std::vector<double> baseline, candidate;
+  bool relative = false;  // the effect is mean(candidate) / mean(baseline) - 1, else the mean difference
+};
+
+struct Studentized {
+  double effect = 0;
+  double se = 0;                   // of the effect; of a ratio by the delta method
+  std::vector<double> replicates;  // sorted (effect* - effect) / se*
+};
+
+// The effect and its standard error alone. At least 2 pairs; of a ratio the baseline's mean is not 0.
+Studentized estimate(const Pairs&);
+
+// `resamples` draws of the seeds with replacement, the same ones for every metric (a matrix of counts
+// times a matrix of moments). All metrics have equally many pairs. Deterministic for a seed.
+// Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, section 12.5.
+std::vector<Studentized> bootstrap_t(std::span<const Pairs>, int resamples, Seed);
+
+}  // namespace retrygate::stats
