@@ -1,0 +1,27 @@
+// Published claims against what this project computes. Verdict words: OK, OK-IF (only under a stated
+// condition), IMPRECISE, WRONG.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace retrygate {
+
+struct ClaimRow {
+  std::string experiment;
+  std::string claim;
+  std::string published;
+  std::string ours;
+  std::string verdict;
+  std::string why;
+};
+
+// The flaky-service article: seed 42 as printed, then a paired study over seeds first..last (at least
+// two). `t_quantile` is Student's t at 0.975 with last - first degrees of freedom.
+std::vector<ClaimRow> reproduce_flaky(std::uint64_t first, std::uint64_t last, double t_quantile);
+
+// What the other articles print that needs no simulation.
+std::vector<ClaimRow> reproduce_tables();
+
+}  // namespace retrygate
