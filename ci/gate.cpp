@@ -14,6 +14,8 @@ namespace {
 struct Asked {
   stats::Question question;
   ComparisonRow row;
+  std::size_t unreached = 0;  // seeds in which the candidate never got there
+  Duration horizon;
 };
 
 double mean(const std::vector<double>& values) {
@@ -36,7 +38,8 @@ Result<std::vector<double>> filled(const std::vector<std::optional<double>>& sam
   return values;
 }
 
-std::string headline(const ComparisonRow& row, const stats::Ruling& ruling) {
+std::string headline(const ComparisonRow& row, const stats::Ruling& ruling, std::size_t unreached,
+                     Duration horizon) {
   const bool worse = row.effect && (*row.effect > 0) == (row.better == "lower");
   std::string text = !row.effect || *row.effect == 0
                          ? "no difference"
@@ -54,10 +57,14 @@ std::string headline(const ComparisonRow& row, const stats::Ruling& ruling) {
     text += fmt::format(": these seeds do not decide it{}.",
                         ruling.seeds_needed ? fmt::format("; about {} would", *ruling.seeds_needed) : "");
   if (!ruling.note.empty()) text += " (" + ruling.note + ")";
+  if (unreached > 0)
+    text += fmt::format(" The candidate did not get there within {} in {} of {} seeds; those count as {}.",
+                        to_string(horizon), unreached, row.seeds, to_string(horizon));
   return text;
 }
 
-void answer(ComparisonRow& row, const stats::Ruling& ruling) {
+void answer(Asked& asked, const stats::Ruling& ruling) {
+  ComparisonRow& row = asked.row;
   row.effect = ruling.effect;
   row.low = ruling.low;
   row.high = ruling.high;
@@ -66,7 +73,7 @@ void answer(ComparisonRow& row, const stats::Ruling& ruling) {
   row.sensitivity_p = ruling.sensitivity_p;
   row.seeds_needed = ruling.seeds_needed;
   row.verdict = std::string(to_string(ruling.answer));
-  row.headline = headline(row, ruling);
+  row.headline = headline(row, ruling, asked.unreached, asked.horizon);
 }
 
 // Simulates one comparison and puts its questions.
@@ -113,6 +120,9 @@ Result<SampleTable> ask(const CompareTask& task, unsigned threads, std::vector<A
                    metric.better == Better::lower ? "lower" : "higher",
                    mean(*b),
                    mean(*x)};
+        one.unreached = static_cast<std::size_t>(
+            std::count(candidate.samples[m].begin(), candidate.samples[m].end(), std::nullopt));
+        one.horizon = scenarios[s].horizon;
         one.row.relative = margin.relative;
         one.row.margin = margin.text;
         one.row.seeds = seeds.size();
@@ -155,7 +165,7 @@ Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
   auto rulings = stats::decide(questions, Seed{1});
   if (!rulings) return tl::unexpected(std::move(rulings.error()));
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    answer(asked[i].row, (*rulings)[i]);
+    answer(asked[i], (*rulings)[i]);
     run.report.comparisons.push_back(std::move(asked[i].row));
   }
   for (const CheckTask& task : suite.check) {

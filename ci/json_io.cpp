@@ -138,6 +138,19 @@ std::string verdicts_json(const Report& report) {
          "\n";
 }
 
+std::string claims_json(const std::vector<ClaimRow>& rows) {
+  Json all = Json::array();
+  for (const ClaimRow& row : rows) {
+    all.push_back({{"experiment", row.experiment},
+                   {"claim", row.claim},
+                   {"published", row.published},
+                   {"ours", row.ours},
+                   {"verdict", row.verdict},
+                   {"why", row.why}});
+  }
+  return all.dump(1) + "\n";
+}
+
 Result<void> write_file(const std::string& path, std::string_view text) {
   const std::string beside = fmt::format("{}.{}.tmp", path, ::getpid());
   const auto refuse = [&](std::string_view what) {

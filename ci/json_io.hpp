@@ -8,6 +8,7 @@
 #include "ci/report.hpp"
 #include "policies/named.hpp"
 #include "policies/schedule.hpp"
+#include "sim/experiments/claims.hpp"
 #include "sim/sweep.hpp"
 
 namespace retrygate::ci {
@@ -30,6 +31,9 @@ std::string report_json(const Report&);
 std::string samples_json(const SampleTable&);
 // Schema retrygate.verdicts/1, subject by subject.
 std::string verdicts_json(const Report&);
+
+// An array of {"experiment","claim","published","ours","verdict","why"}.
+std::string claims_json(const std::vector<ClaimRow>&);
 
 // All or nothing: the text is written beside the file, synced and renamed over it.
 Result<void> write_file(const std::string& path, std::string_view text);

@@ -10,6 +10,7 @@
 #include "ci/exit_code.hpp"
 #include "ci/gate.hpp"
 #include "ci/json_io.hpp"
+#include "ci/reproduce.hpp"
 #include "ci/show.hpp"
 #include "ci/suite.hpp"
 #include "properties/invariant.hpp"
@@ -218,6 +219,16 @@ ExitCode gate(const GateCommand& command) {
   return result->report.code;
 }
 
+ExitCode reproduce_experiments(const std::string& name, const std::string& seeds_text,
+                               const std::string& format) {
+  const auto seeds = parse_seeds(seeds_text, {"--seeds", 1, 1});
+  if (!seeds) return refuse(seeds.error());
+  const auto rows = reproduce(name, *seeds);
+  if (!rows) return refuse(rows.error());
+  fmt::print("{}", format == "json" ? claims_json(*rows) : claims_text(*rows));
+  return ExitCode::pass;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Proves what a retry policy promises, measures what it does to a fleet, gates the change.",
                "retrygate");
@@ -287,6 +298,16 @@ int run(int argc, char** argv) {
   sim_command->add_option("--out", sim_options.out, "write to this file instead");
   format(sim_command, sim_options.format);
   sim_command->callback([&] { code = simulate(sim_options); });
+
+  std::string experiment = "all", experiment_seeds = "1..200", experiment_format = "text";
+  CLI::App* reproduce_command = app.add_subcommand(
+      "reproduce", "run the published experiments: published figure, ours, verdict and why");
+  reproduce_command->add_option(
+      "NAME", experiment, "all, retry-storm, random-backoff, rate-limited-fleet, flaky-service or decorator");
+  reproduce_command->add_option("--seeds", experiment_seeds, "a range such as 1..200");
+  format(reproduce_command, experiment_format);
+  reproduce_command->callback(
+      [&] { code = reproduce_experiments(experiment, experiment_seeds, experiment_format); });
 
   GateCommand gate_command;
   CLI::App* gate_sub = app.add_subcommand(

@@ -12,6 +12,7 @@ namespace {
 // difference; for a ratio the pair itself, scaled by the baseline's mean so that moments stay near 1.
 struct Scaled {
   std::vector<double> b, c;
+  double centre = 0;  // of a difference: its mean, not the difference of two means, which cancels
 };
 
 double mean(const std::vector<double>& x) {
@@ -22,7 +23,7 @@ double mean(const std::vector<double>& x) {
 
 Scaled scaled(const Pairs& pairs) {
   const std::size_t n = pairs.baseline.size();
-  Scaled s{std::vector<double>(n), std::vector<double>(n)};
+  Scaled s{std::vector<double>(n), std::vector<double>(n), 0};
   if (pairs.relative) {
     const double unit = mean(pairs.baseline);
     for (std::size_t i = 0; i < n; ++i) {
@@ -34,6 +35,10 @@ Scaled scaled(const Pairs& pairs) {
   for (std::size_t i = 0; i < n; ++i) s.c[i] = pairs.candidate[i] - pairs.baseline[i];
   const double centre = mean(s.c);
   for (double& v : s.c) v -= centre;
+  // A second pass takes out what rounding left of a large offset.
+  const double rest = mean(s.c);
+  for (double& v : s.c) v -= rest;
+  s.centre = centre + rest;
   return s;
 }
 
@@ -65,7 +70,7 @@ Studentized estimate(const Pairs& pairs) {
       squares += rest * rest;
     }
   } else {
-    result.effect = mean(pairs.candidate) - mean(pairs.baseline);
+    result.effect = s.centre;
     for (const double v : s.c) squares += v * v;
   }
   result.se = std::sqrt(squares / (n - 1) / n);

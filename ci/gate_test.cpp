@@ -1,0 +1,48 @@
+// The shipped suites give their known answers.
+#include "ci/gate.hpp"
+
+#include <gtest/gtest.h>
+
+namespace retrygate::ci {
+namespace {
+
+const std::vector<std::string_view> all_metrics = {"peak_100ms", "peak_1s", "completion_s", "requests",
+                                                   "gave_up"};
+
+const ComparisonRow& row(const Report& report, std::string_view candidate, std::string_view metric) {
+  for (const ComparisonRow& r : report.comparisons) {
+    if (r.candidate == candidate && r.metric == metric) return r;
+  }
+  throw std::out_of_range("no such row");
+}
+
+TEST(Gate, DefaultSuitePasses) {
+  const auto run = run_gate(*find_suite("", all_metrics), {});
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->report.code, ExitCode::pass);
+  EXPECT_EQ(run->report.comparisons.size(), 10u);
+  for (const ComparisonRow& r : run->report.comparisons)
+    EXPECT_EQ(r.verdict, "pass") << r.candidate << " " << r.metric;
+}
+
+TEST(Gate, RemovedJitterFailsAlthoughItsPeaksAreLower) {
+  const auto run = run_gate(*find_suite("jitter-removed", all_metrics), {});
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->report.code, ExitCode::violation);
+  EXPECT_EQ(row(run->report, "exponential", "gave_up").verdict, "fail");
+  EXPECT_EQ(row(run->report, "exponential", "gave_up").effect, 40);
+  EXPECT_EQ(row(run->report, "exponential", "completion_s").verdict, "fail");
+  EXPECT_EQ(row(run->report, "exponential", "peak_1s").verdict, "pass");
+  EXPECT_LT(*row(run->report, "exponential", "peak_1s").effect, 0);
+  EXPECT_LT(*row(run->report, "exponential", "peak_100ms").effect, 0);
+}
+
+TEST(Gate, TheReportIsTheSameOnAnyNumberOfThreads) {
+  const Suite suite = *find_suite("", all_metrics);
+  const auto one = run_gate(suite, {Inconclusive::fail, 1});
+  const auto two = run_gate(suite, {Inconclusive::fail, 2});
+  EXPECT_EQ(reporters().find("json")->render(one->report), reporters().find("json")->render(two->report));
+}
+
+}  // namespace
+}  // namespace retrygate::ci
