@@ -25,15 +25,16 @@ struct VerdictRow {
 struct ComparisonRow {
   std::string scenario, baseline, candidate, metric, unit;
   std::string better;  // "lower" or "higher"
-  std::optional<double> baseline_mean, candidate_mean;
-  std::optional<double> effect, low, high;  // a ratio minus 1 when `relative`, else in the metric's unit
+  std::optional<double> baseline_mean = {}, candidate_mean = {};
+  std::optional<double> effect = {}, low = {},
+                        high = {};  // a ratio minus 1 when `relative`, else in the metric's unit
   bool relative = false;
-  std::string margin;   // as the suite has it
-  std::string verdict;  // "pass", "fail", "inconclusive"
-  std::optional<double> p, p_adjusted, sensitivity_p;
+  std::string margin = {};   // as the suite has it
+  std::string verdict = {};  // "pass", "fail", "inconclusive"
+  std::optional<double> p = {}, p_adjusted = {}, sensitivity_p = {};
   std::size_t seeds = 0;
-  std::optional<std::size_t> seeds_needed;
-  std::string headline;  // one sentence: what changed, how sure, what was asked
+  std::optional<std::size_t> seeds_needed = {};
+  std::string headline = {};  // one sentence: what changed, how sure, what was asked
 };
 
 struct Report {
