@@ -129,7 +129,7 @@ Result<SampleTable> ask(const CompareTask& task, unsigned threads, std::vector<A
         one.question = {{std::move(*b), std::move(*x), margin.relative},
                         metric.better == Better::lower,
                         margin.amount,
-                        !drew(baseline) && !drew(candidate),
+                        !scenarios[s].draws() && !drew(baseline) && !drew(candidate),
                         policies[0].policy == policies[c].policy,
                         margin.where};
         asked.push_back(std::move(one));

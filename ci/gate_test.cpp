@@ -37,6 +37,24 @@ TEST(Gate, RemovedJitterFailsAlthoughItsPeaksAreLower) {
   EXPECT_LT(*row(run->report, "exponential", "peak_100ms").effect, 0);
 }
 
+// Fixed delays draw nothing, but the outages of this scenario do: seeds are no repetitions of each other.
+TEST(Gate, AWorldThatDrawsIsNotDeterministic) {
+  const auto file = parse_toml(R"([[compare]]
+baseline = "fixed"
+candidates = ["fixed:base=600ms"]
+scenarios = ["flaky-service"]
+seeds = "1..3"
+metrics = { attempts_max = "100" }
+)",
+                               "s.toml");
+  const auto suite = read_suite(*file, "s.toml", {"attempts_max"});
+  ASSERT_TRUE(suite) << to_string(suite.error());
+  const auto run = run_gate(*suite, {});
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->report.comparisons[0].headline.find("deterministic"), std::string::npos)
+      << run->report.comparisons[0].headline;
+}
+
 TEST(Gate, TheReportIsTheSameOnAnyNumberOfThreads) {
   const Suite suite = *find_suite("", all_metrics);
   const auto one = run_gate(suite, {Inconclusive::fail, 1});

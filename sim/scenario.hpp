@@ -38,6 +38,8 @@ struct Scenario {
   Duration front_service;  // of every request, before the server; 0 is no front
   Duration reply_latency;  // of every reply
 
+  // Does the world itself draw random numbers, so that seeds differ whatever the policies do?
+  bool draws() const { return random_failure > 0 || outage_gap > Duration{}; }
   bool operator==(const Scenario&) const = default;
 };
 

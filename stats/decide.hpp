@@ -23,7 +23,7 @@ struct Question {
   Pairs pairs;
   bool lower_is_better = true;
   double margin = 0;           // in the effect's unit: 0.1 for 10 % when relative
-  bool deterministic = false;  // neither policy consumed a random draw
+  bool deterministic = false;  // neither the policies nor the world consumed a random draw
   bool same_policy = false;
   Where where;  // of the margin, for errors
 };
