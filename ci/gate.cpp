@@ -6,6 +6,7 @@
 
 #include "ci/commands.hpp"
 #include "stats/decide.hpp"
+#include "stats/sample.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -18,22 +19,19 @@ struct Asked {
   Duration horizon;
 };
 
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double v : values) sum += v;
-  return sum / static_cast<double>(values.size());
-}
-
 // A time that is not reached counts as the horizon; of anything else a missing value is an error.
 Result<std::vector<double>> filled(const std::vector<std::optional<double>>& samples, const Metric& metric,
                                    Duration horizon, const Margin& margin) {
   std::vector<double> values;
   for (const std::optional<double>& sample : samples) {
-    if (!sample && metric.unit != "s")
+    const double limit = horizon.seconds();
+    if (metric.unit == "s")
+      values.push_back(std::min(sample.value_or(limit), limit));
+    else if (sample)
+      values.push_back(*sample);
+    else
       return failure(margin.where, fmt::format("'{}' has no value in some seeds", metric.id),
                      "choose another metric");
-    values.push_back(std::min(sample.value_or(horizon.seconds()),
-                              metric.unit == "s" ? horizon.seconds() : sample.value_or(0)));
   }
   return values;
 }
@@ -79,20 +77,15 @@ void answer(Asked& asked, const stats::Ruling& ruling) {
 // Simulates one comparison and puts its questions.
 Result<SampleTable> ask(const CompareTask& task, unsigned threads, std::vector<Asked>& asked) {
   Errors errors;
-  const auto keep = [&errors](const auto& result) {
-    if (!result) errors.insert(errors.end(), result.error().begin(), result.error().end());
-    return result.has_value();
-  };
   std::vector<Scenario> scenarios;
   for (const std::string& reference : task.scenarios) {
-    if (auto found = find_scenario(reference, task.where); keep(found))
+    if (auto found = keep(find_scenario(reference, task.where), errors))
       scenarios.push_back(std::move(*found));
   }
   if (!errors.empty()) return tl::unexpected(std::move(errors));
   std::vector<NamedPolicy> policies = {task.baseline};
   policies.insert(policies.end(), task.candidates.begin(), task.candidates.end());
-  std::vector<std::uint64_t> seeds;
-  for (std::uint64_t s = task.seeds.first; seeds.size() < task.seeds.count(); ++s) seeds.push_back(s);
+  const std::vector<std::uint64_t> seeds = task.seeds.values();
   std::vector<std::string> ids;
   for (const Margin& margin : task.margins) ids.push_back(margin.metric);
   auto table = sweep(policies, scenarios, seeds, ids, threads);
@@ -108,18 +101,14 @@ Result<SampleTable> ask(const CompareTask& task, unsigned threads, std::vector<A
       for (std::size_t m = 0; m < task.margins.size(); ++m) {
         const Margin& margin = task.margins[m];
         const Metric& metric = **find_metric(margin.metric);
-        auto b = filled(baseline.samples[m], metric, scenarios[s].horizon, margin);
-        auto x = filled(candidate.samples[m], metric, scenarios[s].horizon, margin);
-        if (!keep(b) || !keep(x)) continue;
+        auto b = keep(filled(baseline.samples[m], metric, scenarios[s].horizon, margin), errors);
+        auto x = keep(filled(candidate.samples[m], metric, scenarios[s].horizon, margin), errors);
+        if (!b || !x) continue;
         Asked one;
-        one.row = {scenarios[s].id,
-                   baseline.policy,
-                   candidate.policy,
-                   margin.metric,
-                   std::string(metric.unit),
-                   metric.better == Better::lower ? "lower" : "higher",
-                   mean(*b),
-                   mean(*x)};
+        one.row = {scenarios[s].id,          baseline.policy,
+                   candidate.policy,         margin.metric,
+                   std::string(metric.unit), metric.better == Better::lower ? "lower" : "higher",
+                   stats::mean(*b),          stats::mean(*x)};
         one.unreached = static_cast<std::size_t>(
             std::count(candidate.samples[m].begin(), candidate.samples[m].end(), std::nullopt));
         one.horizon = scenarios[s].horizon;

@@ -94,28 +94,30 @@ std::string report_json(const Report& report) {
   return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string samples_json(const SampleTable& table) {
+std::string samples_json(const std::vector<SampleTable>& tables) {
   Json cells = Json::array();
-  for (const Cell& cell : table.cells) {
-    Json params = Json::object(), digests = Json::array(), metrics = Json::object();
-    for (const std::string& param : cell.params) {
-      const std::size_t equals = param.find('=');
-      params[param.substr(0, equals)] = param.substr(equals + 1);
+  for (const SampleTable& table : tables) {
+    for (const Cell& cell : table.cells) {
+      Json params = Json::object(), digests = Json::array(), metrics = Json::object();
+      for (const std::string& param : cell.params) {
+        const std::size_t equals = param.find('=');
+        params[param.substr(0, equals)] = param.substr(equals + 1);
+      }
+      for (const std::uint64_t digest : cell.digests) digests.push_back(fmt::format("{:016x}", digest));
+      for (std::size_t m = 0; m < table.metrics.size(); ++m) {
+        Json column = Json::array();
+        for (const std::optional<double>& value : cell.samples[m])
+          column.push_back(value ? Json(*value) : Json(nullptr));
+        metrics[table.metrics[m]] = std::move(column);
+      }
+      cells.push_back({{"policy", cell.policy},
+                       {"definition", cell.definition},
+                       {"scenario", cell.scenario},
+                       {"params", std::move(params)},
+                       {"seeds", cell.seeds},
+                       {"digest", std::move(digests)},
+                       {"metrics", std::move(metrics)}});
     }
-    for (const std::uint64_t digest : cell.digests) digests.push_back(fmt::format("{:016x}", digest));
-    for (std::size_t m = 0; m < table.metrics.size(); ++m) {
-      Json column = Json::array();
-      for (const std::optional<double>& value : cell.samples[m])
-        column.push_back(value ? Json(*value) : Json(nullptr));
-      metrics[table.metrics[m]] = std::move(column);
-    }
-    cells.push_back({{"policy", cell.policy},
-                     {"definition", cell.definition},
-                     {"scenario", cell.scenario},
-                     {"params", std::move(params)},
-                     {"seeds", cell.seeds},
-                     {"digest", std::move(digests)},
-                     {"metrics", std::move(metrics)}});
   }
   return Json{{"schema", "retrygate.samples/1"}, {"cells", std::move(cells)}}.dump() + "\n";
 }

@@ -28,7 +28,7 @@ std::string report_json(const Report&);
 
 // Schema retrygate.samples/1: {"schema":..,"cells":[{"policy":..,"scenario":..,"params":{..},"seeds":[..],
 // "digest":[..],"metrics":{"requests":[..],..}}]}, null where not reached.
-std::string samples_json(const SampleTable&);
+std::string samples_json(const std::vector<SampleTable>&);
 // Schema retrygate.verdicts/1, subject by subject.
 std::string verdicts_json(const Report&);
 

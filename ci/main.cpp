@@ -28,9 +28,7 @@ std::optional<Duration> read_duration(const std::string& text, const std::string
   if (text.empty()) return std::nullopt;
   auto parsed = parse_duration(text, {option, 1, 1});
   if (parsed && *parsed < Duration{}) parsed = failure({option, 1, 1}, "a duration must not be negative");
-  if (parsed) return *parsed;
-  errors.insert(errors.end(), parsed.error().begin(), parsed.error().end());
-  return std::nullopt;
+  return keep(std::move(parsed), errors);
 }
 
 struct ShowOptions {
@@ -40,8 +38,7 @@ struct ShowOptions {
 
 ExitCode show(const ShowOptions& options) {
   Errors errors;
-  const auto named = find_policy(options.policy, {"P", 1, 1});
-  if (!named) errors = named.error();
+  const auto named = keep(find_policy(options.policy, {"P", 1, 1}), errors);
   ShowRequest request;
   request.retries = options.attempts - 1;
   request.deadline = read_duration(options.deadline, "--deadline", errors);
@@ -106,11 +103,7 @@ std::vector<NamedPolicy> find_policies(const std::vector<std::string>& reference
                                        Errors& errors) {
   std::vector<NamedPolicy> all;
   for (const std::string& reference : references) {
-    auto found = find_policy(reference, {option, 1, 1});
-    if (found)
-      all.push_back(std::move(*found));
-    else
-      errors.insert(errors.end(), found.error().begin(), found.error().end());
+    if (auto found = keep(find_policy(reference, {option, 1, 1}), errors)) all.push_back(std::move(*found));
   }
   return all;
 }
@@ -145,25 +138,17 @@ struct SimOptions {
 ExitCode simulate(const SimOptions& options) {
   Errors errors;
   const auto policies = find_policies(options.policies, "--policy", errors);
-  const auto keep = [&](const auto& result) {
-    if (!result) errors.insert(errors.end(), result.error().begin(), result.error().end());
-    return result.has_value();
-  };
-  const auto scenario = find_scenario(options.scenario, {"--scenario", 1, 1}, options.set);
-  keep(scenario);
-  const auto seeds = parse_seeds(options.seeds, {"--seeds", 1, 1});
-  keep(seeds);
+  const auto scenario = keep(find_scenario(options.scenario, {"--scenario", 1, 1}, options.set), errors);
+  const auto seeds = keep(parse_seeds(options.seeds, {"--seeds", 1, 1}), errors);
   std::vector<std::string> ids = options.metrics;
-  for (const std::string& id : ids) keep(find_metric(id, {"--metric", 1, 1}));
+  for (const std::string& id : ids) keep(find_metric(id, {"--metric", 1, 1}), errors);
   if (ids.empty()) {
     for (const Metric& metric : metrics()) ids.emplace_back(metric.id);
   }
   if (!errors.empty()) return refuse(errors);
-  std::vector<std::uint64_t> values;
-  for (std::uint64_t seed = seeds->first; values.size() < seeds->count(); ++seed) values.push_back(seed);
-  const auto table = sweep(policies, {*scenario}, values, ids, options.threads);
+  const auto table = sweep(policies, {*scenario}, seeds->values(), ids, options.threads);
   if (!table) return refuse(table.error());
-  const std::string text = options.format == "json" ? samples_json(*table) : samples_text(*table);
+  const std::string text = options.format == "json" ? samples_json({*table}) : samples_text(*table);
   if (options.out.empty()) {
     fmt::print("{}", text);
   } else if (const auto done = write_file(options.out, text); !done) {
@@ -188,13 +173,7 @@ Errors write_reports(const GateRun& result, const std::string& folder) {
       errors.push_back(done.error().front());
   };
   for (const Reporter& reporter : reporters()) write(reporter.file, reporter.render(result.report));
-  SampleTable all;
-  for (const SampleTable& table : result.samples) {
-    if (all.metrics.empty()) all.metrics = table.metrics;
-    if (table.metrics == all.metrics)
-      all.cells.insert(all.cells.end(), table.cells.begin(), table.cells.end());
-  }
-  write("samples.json", samples_json(all));
+  write("samples.json", samples_json(result.samples));
   return errors;
 }
 

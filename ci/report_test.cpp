@@ -68,6 +68,15 @@ TEST(ExitCode, UsageBeforeInternalBeforeViolationBeforeInconclusive) {
   EXPECT_EQ(worst({pass, inconclusive}), inconclusive);
 }
 
+// A suite may ask different metrics of different scenarios; its samples keep all of them.
+TEST(Json, SamplesKeepTablesWithOtherMetrics) {
+  SampleTable first{{"requests"}, {{"a", "", "s", {}, {1}, {7}, {true}, {{3.0}}}}};
+  SampleTable second{{"gave_up"}, {{"a", "", "t", {}, {1}, {8}, {true}, {{std::nullopt}}}}};
+  const std::string text = samples_json({first, second});
+  EXPECT_NE(text.find(R"("metrics":{"requests":[3.0]})"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("metrics":{"gave_up":[null]})"), std::string::npos) << text;
+}
+
 TEST(WriteFile, SaysWhyAndLeavesNothingBehind) {
   const auto done = write_file("/nonexistent-folder/x.json", "text");
   ASSERT_FALSE(done);

@@ -40,12 +40,10 @@ Range range(const std::vector<std::optional<double>>& samples) {
 Result<std::vector<ClaimRow>> storm(const Seeds& seeds) {
   std::vector<NamedPolicy> policies;
   for (const PublishedStorm& row : published_storm) policies.push_back(*find_policy(row.policy, {}));
-  std::vector<std::uint64_t> values;
-  for (std::uint64_t s = seeds.first; values.size() < seeds.count(); ++s) values.push_back(s);
   const std::vector<std::string> ids = {"requests", "peak_100ms", "peak_1s", "gave_up"};
   const auto table =
       sweep(policies, {*find_scenario("outage-then-limit", {}), *find_scenario("outage-then-limit-lan", {})},
-            values, ids);
+            seeds.values(), ids);
   if (!table) return tl::unexpected(table.error());
   std::vector<ClaimRow> rows;
   for (std::size_t p = 0; p < policies.size(); ++p) {

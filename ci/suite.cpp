@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <numeric>
 
 namespace retrygate::ci {
 namespace {
@@ -52,9 +53,9 @@ class SuiteReader {
     const auto same = [&](const Member& m) { return m.key == reference; };
     if (own_ != nullptr) {
       if (const auto at = std::find_if(own_->begin(), own_->end(), same); at != own_->end())
-        return keep(read_policy(reference, at->value));
+        return keep(read_policy(reference, at->value), complaints_);
     }
-    return keep(find_policy(reference, where, folder_));
+    return keep(find_policy(reference, where, folder_), complaints_);
   }
 
   std::vector<NamedPolicy> policies(Reader& table, std::string_view key) {
@@ -81,7 +82,7 @@ class SuiteReader {
                  "for example scenarios = [\"outage-then-limit\"]");
     Seeds seeds;
     if (const auto text = table.text("seeds")) {
-      if (auto parsed = keep(parse_seeds(*text, table.where("seeds")))) seeds = *parsed;
+      if (auto parsed = keep(parse_seeds(*text, table.where("seeds")), complaints_)) seeds = *parsed;
     }
     std::vector<Margin> margins;
     if (auto inner = table.table("metrics")) {
@@ -112,13 +113,6 @@ class SuiteReader {
   }
 
  private:
-  template <class T>
-  std::optional<T> keep(Result<T> result) {
-    if (result) return std::move(*result);
-    complaints_.insert(complaints_.end(), result.error().begin(), result.error().end());
-    return std::nullopt;
-  }
-
   std::string folder_;
   const Table* own_;
   const std::vector<std::string_view>& metrics_;
@@ -126,6 +120,12 @@ class SuiteReader {
 };
 
 }  // namespace
+
+std::vector<std::uint64_t> Seeds::values() const {
+  std::vector<std::uint64_t> all(count());
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
 
 std::string to_string(const Seeds& seeds) {
   return seeds.first == seeds.last ? std::to_string(seeds.first)

@@ -23,6 +23,7 @@ struct Margin {
 struct Seeds {
   std::uint64_t first = 1, last = 200;
   std::uint64_t count() const { return last - first + 1; }
+  std::vector<std::uint64_t> values() const;
 };
 std::string to_string(const Seeds&);                      // "1..200"
 Result<Seeds> parse_seeds(std::string_view text, Where);  // "1..200" or "7"

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "stats/sample.hpp"
+
 namespace retrygate::stats {
 namespace {
 
@@ -14,12 +16,6 @@ struct Scaled {
   std::vector<double> b, c;
   double centre = 0;  // of a difference: its mean, not the difference of two means, which cancels
 };
-
-double mean(const std::vector<double>& x) {
-  double sum = 0;
-  for (const double v : x) sum += v;
-  return sum / static_cast<double>(x.size());
-}
 
 Scaled scaled(const Pairs& pairs) {
   const std::size_t n = pairs.baseline.size();

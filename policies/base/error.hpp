@@ -1,6 +1,7 @@
 // How things go wrong: what a user wrote (Error, Result), and what we got wrong (RG_ASSERT).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -37,6 +38,14 @@ std::string to_string(const Errors&);  // one after the other, each ends with a 
 
 inline tl::unexpected<Errors> failure(Where where, std::string message, std::string hint = {}) {
   return tl::unexpected(Errors{Error{std::move(where), std::move(message), std::move(hint)}});
+}
+
+// The value, or nothing after its errors were added to `errors`: how a reader of many things goes on.
+template <class T>
+std::optional<T> keep(Result<T> result, Errors& errors) {
+  if (result) return std::move(*result);
+  errors.insert(errors.end(), result.error().begin(), result.error().end());
+  return std::nullopt;
 }
 
 // What a failed RG_ASSERT does after its message is on stderr; the command sets it to exit with code
