@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "ci/claims.hpp"
 #include "ci/report.hpp"
 #include "policies/named.hpp"
 #include "policies/schedule.hpp"
-#include "sim/experiments/claims.hpp"
 #include "sim/sweep.hpp"
 
 namespace retrygate::ci {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "sim/sweep.hpp"
-#include "stats/distributions.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -108,9 +107,7 @@ Result<std::vector<ClaimRow>> reproduce(const std::string& name, const Seeds& se
     }
   };
   take(reproduce_tables());
-  if (wanted("flaky-service"))
-    take(reproduce_flaky(seeds.first, seeds.last,
-                         stats::student_quantile(0.975, static_cast<double>(seeds.count() - 1))));
+  if (wanted("flaky-service")) take(reproduce_flaky(seeds.first, seeds.last));
   return rows;
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "ci/claims.hpp"
 #include "ci/suite.hpp"
-#include "sim/experiments/claims.hpp"
 
 namespace retrygate::ci {
 

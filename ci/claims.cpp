@@ -1,4 +1,4 @@
-#include "sim/experiments/claims.hpp"
+#include "ci/claims.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,10 @@
 #include "policies/base/error.hpp"
 #include "sim/experiments/flaky.hpp"
 #include "sim/experiments/tables.hpp"
+#include "stats/distributions.hpp"
+#include "stats/resample.hpp"
 
-namespace retrygate {
+namespace retrygate::ci {
 namespace {
 
 double percent(const FlakyRow& row) {
@@ -31,20 +33,12 @@ struct Paired {
   std::size_t n = 0;
 };
 
-Paired paired(const std::vector<double>& d, double t) {
-  Paired p;
-  p.n = d.size();
-  const auto n = static_cast<double>(d.size());
-  for (const double x : d) {
-    p.mean += x / n;
-    if (x < 0) ++p.below;
-  }
-  double squares = 0;
-  for (const double x : d) squares += (x - p.mean) * (x - p.mean);
-  const double half = t * std::sqrt(squares / (n - 1) / n);
-  p.low = p.mean - half;
-  p.high = p.mean + half;
-  return p;
+// Mean difference with its two-sided 95 % t interval.
+Paired paired(const std::vector<double>& d) {
+  const stats::Studentized s = stats::estimate({std::vector<double>(d.size()), d, false});
+  const double half = stats::student_quantile(0.975, static_cast<double>(d.size() - 1)) * s.se;
+  const auto below = std::count_if(d.begin(), d.end(), [](double x) { return x < 0; });
+  return {s.effect, s.effect - half, s.effect + half, static_cast<int>(below), d.size()};
 }
 
 std::string in_words(const Paired& p, std::string_view unit) {
@@ -62,7 +56,7 @@ std::string joined(const std::vector<Duration>& delays) {
 
 }  // namespace
 
-std::vector<ClaimRow> reproduce_flaky(std::uint64_t first, std::uint64_t last, double t_quantile) {
+std::vector<ClaimRow> reproduce_flaky(std::uint64_t first, std::uint64_t last) {
   RG_ASSERT(first < last, fmt::format("seeds {}..{}", first, last));
   const FlakyResult l = flaky(42, FlakyVariant::literal);
   const FlakyResult c = flaky(42, FlakyVariant::corrected);
@@ -78,10 +72,10 @@ std::vector<ClaimRow> reproduce_flaky(std::uint64_t first, std::uint64_t last, d
     latency.push_back(b.rows[2].mean_ms - b.rows[1].mean_ms);
     retry_gain.push_back(percent(b.rows[0]) - std::min(percent(b.rows[1]), percent(b.rows[2])));
   }
-  const Paired as_printed = paired(literal, t_quantile);
-  const Paired mended = paired(success, t_quantile);
-  const Paired faster = paired(latency, t_quantile);
-  const Paired gain = paired(retry_gain, t_quantile);
+  const Paired as_printed = paired(literal);
+  const Paired mended = paired(success);
+  const Paired faster = paired(latency);
+  const Paired gain = paired(retry_gain);
 
   std::vector<ClaimRow> rows;
   const auto add = [&](std::string claim, std::string published, std::string ours, std::string verdict,
@@ -181,4 +175,4 @@ std::vector<ClaimRow> reproduce_tables() {
   return rows;
 }
 
-}  // namespace retrygate
+}  // namespace retrygate::ci

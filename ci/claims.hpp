@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace retrygate {
+namespace retrygate::ci {
 
 struct ClaimRow {
   std::string experiment;
@@ -17,11 +17,10 @@ struct ClaimRow {
   std::string why;
 };
 
-// The flaky-service article: seed 42 as printed, then a paired study over seeds first..last (at least
-// two). `t_quantile` is Student's t at 0.975 with last - first degrees of freedom.
-std::vector<ClaimRow> reproduce_flaky(std::uint64_t first, std::uint64_t last, double t_quantile);
+// The flaky-service article: seed 42 as printed, then a paired study over seeds first..last (at least two).
+std::vector<ClaimRow> reproduce_flaky(std::uint64_t first, std::uint64_t last);
 
 // What the other articles print that needs no simulation.
 std::vector<ClaimRow> reproduce_tables();
 
-}  // namespace retrygate
+}  // namespace retrygate::ci
