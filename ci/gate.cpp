@@ -163,6 +163,10 @@ Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
     auto checked = check_policies(task.subjects, request);
     if (!checked) return tl::unexpected(std::move(checked.error()));
     run.report.code = worst({run.report.code, checked->code});
+    const auto unsure = [](const VerdictRow& row) { return row.verdict == "unsure"; };
+    if (options.inconclusive == Inconclusive::fail &&
+        std::any_of(checked->verdicts.begin(), checked->verdicts.end(), unsure))
+      run.report.code = worst({run.report.code, ExitCode::inconclusive});
     std::move(checked->verdicts.begin(), checked->verdicts.end(), std::back_inserter(run.report.verdicts));
   }
   run.report.code = worst({run.report.code, code_of(run.report.comparisons, options.inconclusive)});

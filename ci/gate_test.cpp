@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 namespace retrygate::ci {
 namespace {
 
@@ -53,6 +56,31 @@ metrics = { attempts_max = "100" }
   ASSERT_TRUE(run);
   EXPECT_EQ(run->report.comparisons[0].headline.find("deterministic"), std::string::npos)
       << run->report.comparisons[0].headline;
+}
+
+// An interval of a few nanoseconds is too narrow to say whether a fleet spreads over it.
+TEST(Gate, AnUnsureVerdictIsNoSilentPass) {
+  const auto file = parse_toml("[[check]]\nsubjects = [\"full-jitter:base=1ns,cap=1us\"]\n", "s.toml");
+  const auto suite = read_suite(*file, "s.toml", {});
+  ASSERT_TRUE(suite) << to_string(suite.error());
+  EXPECT_EQ(run_gate(*suite, {})->report.code, ExitCode::inconclusive);
+  EXPECT_EQ(run_gate(*suite, {Inconclusive::warn})->report.code, ExitCode::pass);
+}
+
+// The README shows this report: every line of its block is a line of the real one.
+TEST(Gate, TheReadmeShowsWhatIsPrinted) {
+  std::ifstream in(std::string(RETRYGATE_SOURCE_DIR) + "/README.md");
+  const std::string readme((std::istreambuf_iterator<char>(in)), {});
+  const std::string report =
+      reporters().find("text")->render(run_gate(*find_suite("jitter-removed", all_metrics), {})->report);
+  const std::size_t begin = readme.find("exponential against full-jitter on");
+  const std::size_t end = readme.find("```", begin);
+  ASSERT_NE(end, std::string::npos);
+  std::istringstream lines(readme.substr(begin, end - begin));
+  int seen = 0;
+  for (std::string line; std::getline(lines, line); ++seen)
+    EXPECT_NE(report.find(line), std::string::npos) << line;
+  EXPECT_EQ(seen, 7);
 }
 
 TEST(Gate, TheReportIsTheSameOnAnyNumberOfThreads) {

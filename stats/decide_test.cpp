@@ -82,6 +82,87 @@ TEST(Decide, ConstantDifferencesHaveNoZeroWidthInterval) {
   EXPECT_EQ(one(q).answer, Answer::pass);
 }
 
+// Ten seeds of whole numbers; expected values by R 4.2.2 from the same data.
+const Pairs ten = {
+    {100, 104, 97, 103, 99, 101, 106, 95, 102, 98}, {103, 109, 98, 108, 104, 103, 113, 97, 109, 101}, false};
+
+Question about_ten(double margin, bool relative = false) {
+  Question q;
+  q.pairs = ten;
+  q.pairs.relative = relative;
+  q.margin = margin;
+  return q;
+}
+
+TEST(DecideReference, StudentsTBelowThirtySeeds) {
+  const Ruling r = one(about_ten(3));
+  EXPECT_NEAR(r.effect, 4, 1e-13);
+  EXPECT_NEAR(*r.low, 2.7779247115625085, 1e-12);  // t.test(d, conf.level = 0.9)
+  EXPECT_NEAR(*r.high, 5.2220752884374910, 1e-12);
+  EXPECT_NEAR(*r.p, 0.083925328028537458, 1e-12);  // t.test(d, mu = 3, alternative = "greater")
+}
+
+TEST(DecideReference, ARatioByTheDeltaMethod) {
+  const Ruling r =
+      one(about_ten(0.03, true));  // e = (x - R b) / mean(b), se = sd(e) / sqrt(10), 9 degrees of freedom
+  EXPECT_NEAR(r.effect, 0.039800995024875663, 1e-12);
+  EXPECT_NEAR(*r.low, 0.028223168678151320, 1e-12);
+  EXPECT_NEAR(*r.high, 0.051378821371600006, 1e-12);
+  EXPECT_NEAR(*r.p, 0.077564104683134447, 1e-12);
+}
+
+TEST(DecideReference, HolmCoversAllQuestions) {
+  EXPECT_EQ(one(about_ten(2.5)).answer, Answer::fail);  // p = 0.0255 alone
+  const auto r = *decide(std::vector{about_ten(3), about_ten(2.5), about_ten(3.2)}, Seed{1});
+  EXPECT_NEAR(*r[0].p_adjusted, 0.16785065605707492, 1e-12);  // p.adjust(p, "holm")
+  EXPECT_NEAR(*r[1].p_adjusted, 0.076504891060426211, 1e-12);
+  EXPECT_NEAR(*r[2].p_adjusted, 0.16785065605707492, 1e-12);
+  EXPECT_EQ(r[1].answer, Answer::inconclusive);
+}
+
+TEST(DecideReference, SeedsThatWouldDecide) {
+  EXPECT_EQ(one(about_ten(3.5)).seeds_needed, 49u);  // 10 (qnorm(0.95) se / (4 - 3.5))^2 = 48.1
+  EXPECT_EQ(one(about_ten(5)).seeds_needed, 13u);    // 12.02
+}
+
+TEST(DecideReference, TheSensitivityTestIsTheExactSignedRank) {
+  EXPECT_NEAR(*one(about_ten(4.25)).sensitivity_p, 0.689453125,
+              1e-12);  // all 2^10 signs of the midranks of |d - 4.25|
+}
+
+// Skewed data, 40 seeds. Expected: 400,000 bootstrap-t resamples in R; tolerances are 5 standard errors of
+// 10,000 and 400,000 resamples together. Student's interval would be [3.64, 5.30] and is refused.
+std::vector<double> skewed() {
+  std::vector<double> y;
+  for (int i = 0; i < 40; ++i) y.push_back(std::exp(2.5 * (i + 0.5) / 40));
+  return y;
+}
+
+TEST(DecideReference, BootstrapTOfADifference) {
+  Question q;
+  q.pairs = {std::vector<double>(40, 0), skewed(), false};
+  q.margin = 3.5;
+  const Ruling r = one(q);
+  EXPECT_NEAR(r.effect, 4.4722696402680615, 1e-12);
+  EXPECT_NEAR(*r.low, 3.7064, 0.050);
+  EXPECT_NEAR(*r.high, 5.3916, 0.070);
+  EXPECT_NEAR(*r.p, 0.0185, 0.0069);
+}
+
+TEST(DecideReference, BootstrapTOfARatio) {
+  Question q;
+  q.pairs = {{}, skewed(), true};
+  for (int i = 0; i < 40; ++i) {
+    q.pairs.baseline.push_back(10 + i % 7);
+    q.pairs.candidate[static_cast<std::size_t>(i)] =
+        q.pairs.baseline.back() * 1.1 + q.pairs.candidate[static_cast<std::size_t>(i)] / 5;
+  }
+  const Ruling r = one(q);
+  EXPECT_NEAR(r.effect, 0.16947214975173686, 1e-12);
+  EXPECT_NEAR(*r.low, 0.15745, 0.00076);
+  EXPECT_NEAR(*r.high, 0.18407, 0.00104);
+}
+
 // 3 * 0.1 + 0.3 - 3 * 0.1 is not 0.3 to the last bit: rounding is no spread between seeds.
 TEST(Decide, RoundingIsNoSpread) {
   Question q;
