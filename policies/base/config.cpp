@@ -58,8 +58,8 @@ Value convert(const toml::node& node, const std::string& source) {
 }
 
 std::string_view kind_name(const Value& value) {
-  constexpr std::string_view names[] = {"true or false", "a whole number", "a number",
-                                        "a text",        "a list",         "a table"};
+  constexpr std::string_view names[] = {"true or false", "a whole number", "a number", "a text",
+                                        "a list",        "a table",        "null"};
   return names[value.data.index()];
 }
 
@@ -94,14 +94,22 @@ Result<Value> parse_toml(std::string_view text, const std::string& source) {
   }
 }
 
-Result<Value> load_toml(const std::string& path) {
+Result<std::string> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
-  // A directory opens but cannot be read; only a read through the stream itself makes `in` say so.
+  // A directory opens but cannot be read; only a read through the stream itself makes `in` say so. An empty
+  // file ends at once, which is no fault.
   if (in) in.peek();
+  if (in.eof()) return std::string();
   if (!in.fail()) text << in.rdbuf();
   if (in.fail()) return failure({path, 0, 0}, "cannot read this file", "check the path and its permissions");
-  return parse_toml(text.str(), path);
+  return std::move(text).str();
+}
+
+Result<Value> load_toml(const std::string& path) {
+  const Result<std::string> text = read_file(path);
+  if (!text) return tl::unexpected(text.error());
+  return parse_toml(*text, path);
 }
 
 Result<Value> parse_overrides(std::string_view text, Where where) {
@@ -130,6 +138,17 @@ Result<Value> parse_overrides(std::string_view text, Where where) {
   }
   if (!complaints.empty()) return tl::unexpected(std::move(complaints));
   return Value{std::move(where), std::move(members)};
+}
+
+Value to_value(std::optional<double> number) {
+  if (!number) return {{}, nullptr};
+  return {{}, *number};
+}
+
+Value to_value(const std::vector<double>& numbers) {
+  Array all;
+  for (const double number : numbers) all.push_back({{}, number});
+  return {{}, std::move(all)};
 }
 
 Value overlaid(Value under, const Value& over) {
@@ -205,6 +224,27 @@ std::optional<double> Reader::number(std::string_view key) {
   }
   wrong_kind(key, *value, "a number");
   return std::nullopt;
+}
+
+std::vector<double> Reader::numbers(std::string_view key) {
+  std::vector<double> all;
+  const Value* value = any(key);
+  if (value == nullptr) return all;
+  const auto* items = std::get_if<Array>(&value->data);
+  if (items == nullptr) {
+    wrong_kind(key, *value, "a list of numbers");
+    return all;
+  }
+  for (const Value& item : *items) {
+    if (const auto* integer = std::get_if<std::int64_t>(&item.data))
+      all.push_back(static_cast<double>(*integer));
+    else if (const auto* number = std::get_if<double>(&item.data);
+             number != nullptr && std::isfinite(*number))
+      all.push_back(*number);
+    else
+      wrong_kind(key, item, "a list of finite numbers");
+  }
+  return all;
 }
 
 std::optional<bool> Reader::flag(std::string_view key) {

@@ -1,13 +1,15 @@
-// Reading what people write. A file (TOML) or an override list on the command line becomes one plain
-// tree of Values that know their place; a Reader takes typed values out of a table and gathers every
-// complaint, so that a user sees all mistakes at once.
+// Reading what people write. A file (TOML; JSON: json.hpp) or an override list on the command line becomes
+// one plain tree of Values that know their place; a Reader takes typed values out of a table and gathers
+// every complaint, so that a user sees all mistakes at once.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -23,7 +25,8 @@ using Table = std::vector<Member>;  // in the order of the file
 
 struct Value {
   Where where;
-  std::variant<bool, std::int64_t, double, std::string, Array, Table> data;
+  std::variant<bool, std::int64_t, double, std::string, Array, Table, std::nullptr_t>
+      data;  // null: JSON only
 };
 struct Member {
   std::string key;
@@ -31,12 +34,28 @@ struct Member {
   Value value;
 };
 
+Result<std::string> read_file(const std::string& path);
+
 // A whole file as a Value that holds a Table. `source` is what messages call the file.
 Result<Value> parse_toml(std::string_view text, const std::string& source);
 Result<Value> load_toml(const std::string& path);
 
 // "base=100ms,cap=5s" -> a table of texts and numbers; `where.column` is where `text` begins.
 Result<Value> parse_overrides(std::string_view text, Where where);
+
+// Values that were written by nobody: what a program puts together to print as JSON.
+Value to_value(std::optional<double>);  // null when there is none
+Value to_value(const std::vector<double>&);
+template <class T>
+requires std::is_same_v<T, bool> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::string> ||
+    std::is_same_v<T, Array> || std::is_same_v<T, Table>
+        Value to_value(T value) {
+  return {{}, std::move(value)};
+}
+template <class T>
+Member member(std::string key, T&& value) {
+  return {std::move(key), {}, to_value(std::forward<T>(value))};
+}
 
 // `over` wins key by key (not recursively): how overrides are laid over a file's table.
 Value overlaid(Value under, const Value& over);
@@ -51,7 +70,8 @@ class Reader {
 
   std::optional<std::string> text(std::string_view key);
   std::optional<std::int64_t> integer(std::string_view key);
-  std::optional<double> number(std::string_view key);  // integers too
+  std::optional<double> number(std::string_view key);  // integers too; finite
+  std::vector<double> numbers(std::string_view key);   // a list of finite numbers
   std::optional<bool> flag(std::string_view key);
   std::optional<Duration> duration(std::string_view key);  // not negative
   // One of `words`, as its index; the complaint lists them.
