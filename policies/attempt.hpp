@@ -53,6 +53,10 @@ std::vector<std::string_view> status_words();  // the gRPC codes and transport e
 
 struct Outcome {
   Status status = Status::http(200);
+  // How long the server asks to wait, counted from the end of the attempt: its Retry-After header read by the
+  // grammar of retry_after.hpp. Absent when there is no header or it is malformed.
+  std::optional<Duration> retry_after = {};
+  std::string_view retry_after_text = {};  // the header as sent; lives as long as the attempt is being judged
   bool operator==(const Outcome&) const = default;
 };
 

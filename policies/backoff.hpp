@@ -1,6 +1,10 @@
 // Growth laws: the number of the retry -> its ceiling, the delay before jitter and cap. All saturate.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "policies/base/units.hpp"
 #include "policies/contract.hpp"
 
@@ -9,7 +13,9 @@ namespace retrygate {
 struct Backoff {
   GrowthKind kind = GrowthKind::exponential;
   Duration base;
-  double factor = 2;
+  double factor = 2;                 // exponential
+  double exponent = 1;               // polynomial
+  std::vector<Duration> table = {};  // table; not empty then
   bool operator==(const Backoff&) const = default;
 };
 
@@ -22,7 +28,20 @@ constexpr double power(double x, std::int64_t n) {
   return result;
 }
 
-// Ceiling of retry n >= 1. exponential: base * factor^(n-1); linear: base * n.
+// F(n) with F(1) = F(2) = 1; the largest int64 from n = 93 on.
+constexpr std::int64_t fibonacci(std::int64_t n) {
+  std::int64_t a = 0, b = 1;
+  for (; n > 1; --n) {
+    if (b > std::numeric_limits<std::int64_t>::max() - a) return std::numeric_limits<std::int64_t>::max();
+    const std::int64_t next = a + b;
+    a = b;
+    b = next;
+  }
+  return b;
+}
+
+// Ceiling of retry n >= 1. exponential: base * factor^(n-1); linear: base * n; fibonacci: base * F(n);
+// polynomial: base * n^exponent; table: its n-th entry, the last one goes on.
 inline Duration ceiling(const Backoff& law, std::int64_t n) {
   switch (law.kind) {
     case GrowthKind::none:
@@ -34,6 +53,16 @@ inline Duration ceiling(const Backoff& law, std::int64_t n) {
     case GrowthKind::exponential:
       // 0 * infinity would be NaN.
       return law.base == Duration{} ? Duration{} : law.base.scaled(power(law.factor, n - 1));
+    case GrowthKind::fibonacci:
+      return law.base * fibonacci(n);
+    case GrowthKind::polynomial:
+      // Whole exponents, the usual ones, by multiplication: libm's pow differs between systems.
+      return law.base.scaled(law.exponent == std::floor(law.exponent)
+                                 ? power(static_cast<double>(n), static_cast<std::int64_t>(law.exponent))
+                                 : std::pow(static_cast<double>(n), law.exponent));
+    case GrowthKind::table:
+      return law
+          .table[static_cast<std::size_t>(std::min(n, static_cast<std::int64_t>(law.table.size())) - 1)];
   }
   return {};
 }

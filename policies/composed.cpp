@@ -11,7 +11,7 @@ constexpr std::int64_t no_attempt_limit = std::numeric_limits<std::int64_t>::max
 Parts parts_of(const Contract& c) {
   Parts parts;
   parts.backoff = {c.growth.value_or(GrowthKind::exponential), c.base.value_or(Duration{}),
-                   c.factor.value_or(2)};
+                   c.factor.value_or(2), c.exponent.value_or(1), c.table.value_or(std::vector<Duration>{})};
   parts.jitter = c.jitter.value_or(Jitter{});
   parts.cap = {c.cap.value_or(Duration::max()), c.cap_kind};
   parts.limits = {c.max_attempts.value_or(no_attempt_limit), c.elapsed.value_or(Duration::max()),
@@ -46,6 +46,11 @@ Contract contract_of(const Parts& parts) {
   if (!decorrelated) c.growth = parts.backoff.kind;
   if (parts.backoff.kind != GrowthKind::none || decorrelated) c.base = parts.backoff.base;
   if (!decorrelated && parts.backoff.kind == GrowthKind::exponential) c.factor = parts.backoff.factor;
+  if (!decorrelated && parts.backoff.kind == GrowthKind::polynomial) c.exponent = parts.backoff.exponent;
+  if (!decorrelated && parts.backoff.kind == GrowthKind::table) {
+    c.table = parts.backoff.table;
+    c.base.reset();
+  }
   if (parts.cap.limit != Duration::max()) {
     c.cap = parts.cap.limit;
     c.cap_kind = parts.cap.kind;
@@ -109,6 +114,14 @@ Parts read_parts(Reader& table, const Parts& defaults) {
   if (c.growth == GrowthKind::none && !table.has("cap")) c.cap.reset();
   if (c.jitter && c.jitter->kind == JitterKind::decorrelated && !table.has("growth")) c.growth.reset();
   judge(table, c);
+  const auto refuse = [&](bool given, std::string_view key) {
+    if (given) table.fail(key, fmt::format("no composed policy keeps this '{}' yet", key), "leave it out");
+  };
+  refuse(c.jitter && c.jitter->kind == JitterKind::decorrelated_v2, "jitter");
+  refuse(c.retry_after.has_value(), "retry_after");
+  refuse(c.budget.has_value(), "budget");
+  refuse(c.breaker.has_value(), "breaker");
+  refuse(c.timer_max.has_value(), "timer_max");
   return parts_of(c);
 }
 

@@ -10,14 +10,25 @@
 namespace retrygate {
 namespace {
 
-constexpr std::array<std::string_view, 4> growth_names = {"none", "constant", "linear", "exponential"};
-constexpr std::array<std::string_view, 6> jitter_names = {"none",         "full",     "equal",
-                                                          "proportional", "additive", "decorrelated"};
+constexpr std::array<std::string_view, 7> growth_names = {"none",      "constant",   "linear", "exponential",
+                                                          "fibonacci", "polynomial", "table"};
+constexpr std::array<std::string_view, 7> jitter_names = {
+    "none", "full", "equal", "proportional", "additive", "decorrelated", "decorrelated-v2"};
 constexpr std::array<std::string_view, 3> cap_names = {"hard", "clamp", "before_jitter"};
+constexpr std::array<std::string_view, 5> retry_after_names = {"floor", "exact", "max", "exact_or_stop",
+                                                               "ignore"};
+constexpr std::array<std::string_view, 2> over_names = {"stop", "clip"};
+constexpr std::array<std::string_view, 6> budget_names = {"token-bucket", "ratio",        "grpc-throttle",
+                                                          "aws-quota",    "aws-adaptive", "sre-throttle"};
+constexpr std::array<std::string_view, 2> unit_names = {"attempt", "call"};
 
 template <std::size_t N>
 std::vector<std::string_view> words(const std::array<std::string_view, N>& names) {
   return {names.begin(), names.end()};
+}
+
+bool replaces_growth(JitterKind kind) {
+  return kind == JitterKind::decorrelated || kind == JitterKind::decorrelated_v2;
 }
 
 bool needs_argument(JitterKind kind) {
@@ -92,11 +103,147 @@ std::optional<RetryOn> read_retry_on(Reader& table) {
   return set;
 }
 
+// table = ["1s", "2s", "5s"]
+std::optional<std::vector<Duration>> read_delays(Reader& table) {
+  if (!table.has("table")) return std::nullopt;
+  std::vector<Duration> all;
+  const Value* value = table.any("table");
+  const auto* items = std::get_if<Array>(&value->data);
+  if (items == nullptr || items->empty()) {
+    table.fail("table", "'table' must be a list of durations",
+               "for example table = [\"1s\", \"2s\", \"5s\"]");
+    return std::nullopt;
+  }
+  for (const Value& item : *items) {
+    const auto* text = std::get_if<std::string>(&item.data);
+    if (text == nullptr) {
+      table.fail(item.where, "a delay in 'table' must be a duration", "for example \"5s\"");
+    } else if (auto delay = keep(parse_duration(*text, item.where), table.complaints())) {
+      if (*delay < Duration{}) table.fail(item.where, "a delay in 'table' must not be negative");
+      all.push_back(*delay);
+    }
+  }
+  return all;
+}
+
+// A number within [least, most]; `must` says that it has to be given.
+double bounded(Reader& table, std::string_view key, double least, double most, bool must, double otherwise) {
+  const auto value = table.number(key);
+  if (!value) {
+    if (must && !table.has(key)) table.fail(table.where(), fmt::format("this lacks '{}'", key));
+    return otherwise;
+  }
+  if (!(*value >= least && *value <= most))
+    table.fail(key, fmt::format("'{}' must lie in [{}, {}], not {}", key, least, most, *value));
+  return *value;
+}
+
+// budget = { kind = "token-bucket", capacity = 500, cost = 5, refill_per_s = 1 }
+std::optional<Budget> read_budget(Reader& outer) {
+  auto table = outer.table("budget");
+  if (!table) return std::nullopt;
+  Budget b;
+  const auto kind = table->word("kind", words(budget_names));
+  if (!table->has("kind"))
+    table->fail(table->where(), "this budget lacks its 'kind'",
+                fmt::format("known: {}", fmt::join(budget_names, ", ")));
+  if (!kind) {
+    table->ignore_rest();
+    return std::nullopt;
+  }
+  b.kind = static_cast<BudgetKind>(*kind);
+  using enum BudgetKind;
+  constexpr double many = 1e9;
+  if (b.kind == token_bucket || b.kind == grpc_throttle || b.kind == aws_quota)
+    b.capacity = bounded(*table, "capacity", 1, many, true, 1);
+  if (b.kind == token_bucket || b.kind == aws_quota) b.cost = bounded(*table, "cost", 1e-3, many, false, 1);
+  if (b.kind == aws_quota) b.timeout_cost = bounded(*table, "timeout_cost", 1e-3, many, false, b.cost);
+  if (b.kind == token_bucket) b.refill_per_s = bounded(*table, "refill_per_s", 0, many, true, 0);
+  if (b.kind == ratio || b.kind == grpc_throttle) b.ratio = bounded(*table, "ratio", 1e-3, 1e3, true, 1);
+  if (b.kind == ratio) b.reserve_per_s = bounded(*table, "reserve_per_s", 0, many, false, 0);
+  if (b.kind == sre_throttle) b.k = bounded(*table, "k", 1, 1e3, false, 2);
+  if (b.kind == ratio || b.kind == sre_throttle) {
+    b.window = table->duration("window").value_or(b.kind == ratio ? Duration::s(10) : Duration::s(120));
+    if (b.window <= Duration{}) table->fail("window", "'window' must be above 0");
+  }
+  table->finish();
+  return b;
+}
+
+// breaker = { failures = 5, open_for = "30s" }, or with failure_ratio and window_calls
+std::optional<Breaker> read_breaker(Reader& outer) {
+  auto table = outer.table("breaker");
+  if (!table) return std::nullopt;
+  Breaker b;
+  const auto count = [&](std::string_view key, std::int64_t& into, std::int64_t most) {
+    const auto value = table->integer(key);
+    if (!value) return;
+    into = *value;
+    if (into < 1 || into > most)
+      table->fail(key, fmt::format("'{}' must lie in 1..{}, not {}", key, most, into));
+  };
+  if (const auto unit = table->word("unit", words(unit_names))) b.unit = static_cast<BreakerUnit>(*unit);
+  count("failures", b.failures, 1'000'000);
+  if (table->has("failure_ratio")) b.failure_ratio = bounded(*table, "failure_ratio", 1e-3, 1, true, 1);
+  count("window_calls", b.window_calls, 64);
+  b.open_for = table->duration("open_for").value_or(Duration{});
+  count("trials", b.trials, 1'000);
+  count("successes", b.successes, 1'000);
+  if (table->has("failures") == table->has("failure_ratio"))
+    table->fail(table->where(),
+                "a breaker opens by 'failures' in a row or by 'failure_ratio', by one of them");
+  if (table->has("failure_ratio") != table->has("window_calls"))
+    table->fail(table->where(), "'failure_ratio' and 'window_calls' go together");
+  if (!table->has("open_for"))
+    table->fail(table->where(), "this breaker lacks 'open_for'", "for example open_for = \"30s\"");
+  else if (b.open_for <= Duration{})
+    table->fail("open_for", "'open_for' must be above 0");
+  table->finish();
+  return b;
+}
+
 }  // namespace
 
 std::string_view to_string(GrowthKind kind) { return growth_names.at(static_cast<std::size_t>(kind)); }
 std::string_view to_string(JitterKind kind) { return jitter_names.at(static_cast<std::size_t>(kind)); }
 std::string_view to_string(CapKind kind) { return cap_names.at(static_cast<std::size_t>(kind)); }
+
+std::string_view to_string(RetryAfterRule rule) {
+  return retry_after_names.at(static_cast<std::size_t>(rule));
+}
+std::string_view to_string(RetryAfterOver over) { return over_names.at(static_cast<std::size_t>(over)); }
+std::string_view to_string(BudgetKind kind) { return budget_names.at(static_cast<std::size_t>(kind)); }
+
+std::string to_string(const Budget& b) {
+  switch (b.kind) {
+    case BudgetKind::token_bucket:
+      return fmt::format("{} tokens, +{}/s, a retry costs {}", b.capacity, b.refill_per_s, b.cost);
+    case BudgetKind::ratio:
+      return fmt::format("{} retries per call in {}, and {}/s", b.ratio, to_string(b.window),
+                         b.reserve_per_s);
+    case BudgetKind::grpc_throttle:
+      return fmt::format("{} tokens, a failure costs 1, a success gives {}, retries above half", b.capacity,
+                         b.ratio);
+    case BudgetKind::aws_quota:
+      return fmt::format("{} tokens, a retry costs {} ({} after a timeout)", b.capacity, b.cost,
+                         b.timeout_cost);
+    case BudgetKind::aws_adaptive:
+      return "adaptive send rate (CUBIC)";
+    case BudgetKind::sre_throttle:
+      return fmt::format("client-side throttling, k {} over {}", b.k, to_string(b.window));
+  }
+  return "";
+}
+
+std::string to_string(const Breaker& b) {
+  const std::string opens =
+      b.failures > 0
+          ? fmt::format("{} failed {}s in a row", b.failures, unit_names.at(static_cast<std::size_t>(b.unit)))
+          : fmt::format("{} of {} {}s failed", b.failure_ratio, b.window_calls,
+                        unit_names.at(static_cast<std::size_t>(b.unit)));
+  return fmt::format("opens after {} for {}, then {} at a time, closes after {}", opens,
+                     to_string(b.open_for), b.trials, b.successes);
+}
 
 std::string to_string(const Jitter& jitter) {
   if (jitter.kind == JitterKind::proportional) return fmt::format("proportional +-{}", jitter.ratio);
@@ -130,6 +277,8 @@ void read_contract_keys(Reader& table, Contract& into) {
     into.growth = static_cast<GrowthKind>(*index);
   take(into.base, table.duration("base"));
   take(into.factor, table.number("factor"));
+  take(into.exponent, table.number("exponent"));
+  take(into.table, read_delays(table));
   take(into.cap, table.duration("cap"));
   if (const auto index = table.word("cap_kind", words(cap_names)))
     into.cap_kind = static_cast<CapKind>(*index);
@@ -137,12 +286,20 @@ void read_contract_keys(Reader& table, Contract& into) {
   take(into.max_attempts, table.integer("max_attempts"));
   take(into.elapsed, table.duration("elapsed"));
   take(into.deadline, table.duration("deadline"));
+  take(into.timer_max, table.duration("timer_max"));
+  if (const auto index = table.word("retry_after", words(retry_after_names)))
+    into.retry_after = static_cast<RetryAfterRule>(*index);
+  take(into.retry_after_max, table.duration("retry_after_max"));
+  if (const auto index = table.word("retry_after_over", words(over_names)))
+    into.retry_after_over = static_cast<RetryAfterOver>(*index);
   take(into.retry_on, read_retry_on(table));
   take(into.idempotent_only, table.flag("idempotent_only"));
+  take(into.budget, read_budget(table));
+  take(into.breaker, read_breaker(table));
 }
 
 void judge(Reader& table, const Contract& c) {
-  const bool decorrelated = c.jitter && c.jitter->kind == JitterKind::decorrelated;
+  const bool decorrelated = c.jitter && replaces_growth(c.jitter->kind);
   if (c.cap && c.base && *c.cap < *c.base) {
     const bool own = table.has("cap");
     table.fail(own ? "cap" : "base",
@@ -159,12 +316,28 @@ void judge(Reader& table, const Contract& c) {
   }
   if (table.has("base") && c.growth == GrowthKind::none && !decorrelated)
     table.fail("base", "'base' does not apply without growth", "use growth = \"constant\" or leave it out");
-  if (decorrelated && table.has("factor"))
-    table.fail("factor", "'factor' does not apply to decorrelated jitter",
-               "its growth is 3 times the previous delay");
-  if (decorrelated && table.has("growth"))
-    table.fail("growth", "'growth' does not apply to decorrelated jitter",
-               "its growth is 3 times the previous delay");
+  for (const std::string_view key : {"factor", "growth"}) {
+    if (decorrelated && table.has(key))
+      table.fail(key, fmt::format("'{}' does not apply to {} jitter", key, to_string(c.jitter->kind)),
+                 c.jitter->kind == JitterKind::decorrelated ? "its growth is 3 times the previous delay"
+                                                            : "its growth is part of its law");
+  }
+  if (table.has("exponent") && c.growth != GrowthKind::polynomial)
+    table.fail("exponent", "'exponent' needs growth = \"polynomial\"");
+  if (c.growth == GrowthKind::polynomial && !c.exponent)
+    table.fail("growth", "polynomial growth needs its 'exponent'", "for example exponent = 2");
+  if (c.exponent && !(*c.exponent > 0 && *c.exponent <= 64))
+    table.fail("exponent", fmt::format("'exponent' must lie above 0 and at most at 64, not {}", *c.exponent));
+  if (table.has("table") && c.growth != GrowthKind::table)
+    table.fail("table", "'table' needs growth = \"table\"");
+  if (c.growth == GrowthKind::table && !c.table)
+    table.fail("growth", "growth by table needs its 'table'", "for example table = [\"1s\", \"2s\", \"5s\"]");
+  if (c.timer_max && *c.timer_max <= Duration{}) table.fail("timer_max", "'timer_max' must be above 0");
+  const bool heeds = c.retry_after && *c.retry_after != RetryAfterRule::ignore;
+  if (table.has("retry_after_max") && !heeds)
+    table.fail("retry_after_max", "'retry_after_max' needs a 'retry_after' that is not \"ignore\"");
+  if (table.has("retry_after_over") && !c.retry_after_max)
+    table.fail("retry_after_over", "'retry_after_over' needs a 'retry_after_max'");
   if (table.has("cap_kind") && !c.cap) table.fail("cap_kind", "'cap_kind' needs a 'cap'");
   if (c.tick < Duration::ns(1)) table.fail("tick", "'tick' must be at least 1ns");
   if (c.max_attempts && *c.max_attempts < 1)
@@ -190,7 +363,9 @@ std::vector<std::string> describe(const Contract& c) {
   };
   if (c.growth)
     say("growth {}{}{}", to_string(*c.growth), c.base ? " from " + to_string(*c.base) : "",
-        c.factor && *c.growth == GrowthKind::exponential ? fmt::format(", factor {}", *c.factor) : "");
+        c.factor && *c.growth == GrowthKind::exponential    ? fmt::format(", factor {}", *c.factor)
+        : c.exponent && *c.growth == GrowthKind::polynomial ? fmt::format(", exponent {}", *c.exponent)
+                                                            : "");
   else if (c.base)
     say("base {}", to_string(*c.base));
   if (c.jitter) say("jitter {}", to_string(*c.jitter));
@@ -199,6 +374,13 @@ std::vector<std::string> describe(const Contract& c) {
   if (c.max_attempts) say("at most {} attempts, the first included", *c.max_attempts);
   if (c.elapsed) say("no attempt later than {} after the call started", to_string(*c.elapsed));
   if (c.deadline) say("no attempt at or after {}", to_string(*c.deadline));
+  if (c.timer_max) say("no wait longer than the timer's {}", to_string(*c.timer_max));
+  if (c.retry_after)
+    say("Retry-After: {}{}{}", to_string(*c.retry_after),
+        c.retry_after_max ? fmt::format(", at most {}", to_string(*c.retry_after_max)) : "",
+        c.retry_after_over ? fmt::format(", above it {}", to_string(*c.retry_after_over)) : "");
+  if (c.budget) say("retry budget: {}", to_string(*c.budget));
+  if (c.breaker) say("circuit breaker: {}", to_string(*c.breaker));
   if (c.retry_on) say("retries on {}", to_string(*c.retry_on));
   if (c.idempotent_only && *c.idempotent_only) say("never repeats a request that is not idempotent");
   return lines;

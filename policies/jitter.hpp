@@ -32,6 +32,7 @@ inline Span span(const Jitter& jitter, Duration c) {
       return {c, c + jitter.most};
     case JitterKind::none:
     case JitterKind::decorrelated:
+    case JitterKind::decorrelated_v2:
       break;
   }
   return {c, c};

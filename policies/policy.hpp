@@ -36,6 +36,14 @@ concept Policy = std::copyable<P> && std::equality_comparable<P>  // the value i
   { to_string(p) } -> std::convertible_to<std::string>;
 };
 
+// Optional: asked before every send, the first included. wait(0) sends now, wait(d) asks again d later, stop
+// refuses (a breaker that is open, a budget that is spent).
+template <class P>
+concept Gatekeeper = Policy<P> && requires(const P p, typename P::Client& client, typename P::Call& call,
+                                           std::int64_t attempt, Instant now, Rng& rng) {
+  { p.before(client, call, attempt, now, rng) } -> std::same_as<Decision>;
+};
+
 // Any Policy. Cheap to copy; the held value never changes.
 class AnyPolicy {
  public:
@@ -54,6 +62,11 @@ class AnyPolicy {
   Decision after(std::byte* client, std::byte* call, const Attempt& attempt, Rng& rng) const {
     return table_->after(value_.get(), client, call, attempt, rng);
   }
+  // Does it want to be asked before a send? If not, `before` lets everything through.
+  bool gates() const { return table_->gates; }
+  Decision before(std::byte* client, std::byte* call, std::int64_t attempt, Instant now, Rng& rng) const {
+    return table_->before(value_.get(), client, call, attempt, now, rng);
+  }
   Contract contract() const { return table_->contract(value_.get()); }
   friend std::string to_string(const AnyPolicy& p) { return p.table_->text(p.value_.get()); }
   friend bool operator==(const AnyPolicy& a, const AnyPolicy& b) {
@@ -65,7 +78,9 @@ class AnyPolicy {
     std::size_t client_bytes, call_bytes;
     void (*start_client)(std::byte*);
     void (*start_call)(std::byte*);
+    bool gates;
     Decision (*after)(const void*, std::byte*, std::byte*, const Attempt&, Rng&);
+    Decision (*before)(const void*, std::byte*, std::byte*, std::int64_t, Instant, Rng&);
     Contract (*contract)(const void*);
     std::string (*text)(const void*);
     bool (*equal)(const void*, const void*);
@@ -95,10 +110,20 @@ class AnyPolicy {
       bytes<typename P::Call>,
       &make<typename P::Client>,
       &make<typename P::Call>,
+      Gatekeeper<P>,
       [](const void* value, std::byte* client, std::byte* call, const Attempt& attempt, Rng& rng) {
         typename P::Client no_client{};
         typename P::Call no_call{};
         return as<P>(value).after(in(client, no_client), in(call, no_call), attempt, rng);
+      },
+      [](const void* value, std::byte* client, std::byte* call, std::int64_t attempt, Instant now, Rng& rng) {
+        if constexpr (Gatekeeper<P>) {
+          typename P::Client no_client{};
+          typename P::Call no_call{};
+          return as<P>(value).before(in(client, no_client), in(call, no_call), attempt, now, rng);
+        } else {
+          return Decision::wait({});
+        }
       },
       [](const void* value) { return as<P>(value).contract(); },
       [](const void* value) -> std::string { return to_string(as<P>(value)); },

@@ -74,6 +74,33 @@ TEST(AnyPolicy, KeepsAUsersMemoryInItsSlots) {
   EXPECT_EQ(to_string(policy.after(client.bytes, call.bytes, failed, rng)), "wait 1s");
 }
 
+// Refuses its second send, delays its third.
+struct Gate : Thrifty {
+  Decision before(Client&, Call&, std::int64_t attempt, Instant now, Rng&) const {
+    if (attempt == 2) return Decision::stop(Stop::breaker);
+    return Decision::wait(attempt == 3 && now < Instant{Duration::s(1)} ? Duration::s(1) : Duration{});
+  }
+};
+static_assert(Gatekeeper<Gate> && !Gatekeeper<Thrifty>);
+
+TEST(AnyPolicy, AsksAGatekeeperBeforeEverySend) {
+  Slot client, call;
+  Rng rng{Seed{1}};
+  const AnyPolicy gate = Gate{}, open = Thrifty{};
+  gate.start_client(client.bytes);
+  gate.start_call(call.bytes);
+  const auto ask = [&](const AnyPolicy& policy, std::int64_t attempt, Duration now) {
+    return to_string(policy.before(client.bytes, call.bytes, attempt, {now}, rng));
+  };
+  EXPECT_TRUE(gate.gates());
+  EXPECT_FALSE(open.gates());
+  EXPECT_EQ(ask(gate, 1, {}), "wait 0s");
+  EXPECT_EQ(ask(gate, 2, {}), "stop: breaker");
+  EXPECT_EQ(ask(gate, 3, {}), "wait 1s");
+  EXPECT_EQ(ask(gate, 3, Duration::s(1)), "wait 0s");
+  EXPECT_EQ(ask(open, 2, {}), "wait 0s");
+}
+
 TEST(AnyPolicy, ComparesAndPrintsWhatItHolds) {
   const AnyPolicy policy = Thrifty{3};
   const AnyPolicy copy = policy;

@@ -35,7 +35,9 @@ std::optional<Law> law_of(const Contract& c, std::int64_t n) {
     return Law{std::min(*c.base, hi), hi, mean};
   }
   if (!c.growth || (*c.growth != GrowthKind::none && !c.base)) return std::nullopt;
-  const Duration raw = ceiling({*c.growth, c.base.value_or(Duration{}), c.factor.value_or(2)}, n);
+  const Duration raw = ceiling({*c.growth, c.base.value_or(Duration{}), c.factor.value_or(2),
+                                c.exponent.value_or(1), c.table.value_or(std::vector<Duration>{})},
+                               n);
   if (c.cap_kind == CapKind::clamp) {
     const Span drawn = span(*c.jitter, raw);
     return Law{std::min(drawn.lo, cap), std::min(drawn.hi, cap), clamped_mean(drawn, cap)};

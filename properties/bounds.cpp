@@ -31,6 +31,7 @@ Support around(const Jitter& jitter, Support c) {
       break;
     case JitterKind::none:
     case JitterKind::decorrelated:
+    case JitterKind::decorrelated_v2:
       break;
   }
   c.hi = std::min(c.hi, largest);
@@ -66,6 +67,25 @@ std::optional<Support> ceiling_of(const Contract& c, std::int64_t n) {
       }
       // Repeated products in doubles: each adds at most 2^-53 of the value, squarings double it.
       slack += std::min(value, largest) * std::min(retry, 1e6L) * 0x1p-51L;
+      break;
+    case GrowthKind::fibonacci: {
+      if (!c.base) return std::nullopt;
+      // Binet's formula, rounded; beyond 64 bits of mantissa everything saturates anyway.
+      const long double root = std::sqrt(5.0L);
+      value = number(*c.base) * std::round(std::pow((1 + root) / 2, std::min(retry, 200.0L)) / root);
+      slack += std::min(value, largest) * 0x1p-56L;
+      break;
+    }
+    case GrowthKind::polynomial:
+      if (!c.base || !c.exponent) return std::nullopt;
+      value = number(*c.base) * std::pow(retry, static_cast<long double>(*c.exponent));
+      slack += std::min(value, largest) * 0x1p-47L;
+      break;
+    case GrowthKind::table:
+      if (!c.table) return std::nullopt;
+      value =
+          number(n <= static_cast<std::int64_t>(c.table->size()) ? (*c.table)[static_cast<std::size_t>(n - 1)]
+                                                                 : c.table->back());
       break;
   }
   value = std::min(value, largest);
