@@ -12,8 +12,10 @@
 #include "ci/json_io.hpp"
 #include "ci/reproduce.hpp"
 #include "ci/show.hpp"
+#include "ci/stats_command.hpp"
 #include "ci/suite.hpp"
 #include "properties/invariant.hpp"
+#include "stats/procedure.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -69,6 +71,9 @@ std::vector<ListRow> catalogue(const std::string& kind) {
   } else if (kind == "invariants") {
     for (const Invariant& invariant : invariants())
       add(invariant.id, "claim", invariant.claim, "why", invariant.why);
+  } else if (kind == "tests") {
+    for (const stats::Procedure& test : stats::procedures())
+      add(test.id, "summary", test.summary, "source", test.source);
   } else {
     for (const Reporter& reporter : reporters())
       add(reporter.id, "summary", reporter.summary, "file", reporter.file);
@@ -208,6 +213,20 @@ ExitCode reproduce_experiments(const std::string& name, const std::string& seeds
   return ExitCode::pass;
 }
 
+struct StatsCommand {
+  StatsRequest request;
+  std::string cases, format = "text";
+};
+
+ExitCode statistics(const StatsCommand& command) {
+  const bool json = command.format == "json";
+  const auto out =
+      command.cases.empty() ? stats_of_files(command.request, json) : stats_of_cases(command.cases, json);
+  if (!out) return refuse(out.error());
+  fmt::print("{}", out->text);
+  return out->code;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Proves what a retry policy promises, measures what it does to a fleet, gates the change.",
                "retrygate");
@@ -238,9 +257,9 @@ int run(int argc, char** argv) {
 
   std::string kind, list_format = "text";
   CLI::App* list_command = app.add_subcommand("list", "list what can be named");
-  list_command->add_option("KIND", kind, "policies, scenarios, metrics, invariants or reporters")
+  list_command->add_option("KIND", kind, "policies, scenarios, metrics, invariants, tests or reporters")
       ->required()
-      ->check(CLI::IsMember({"policies", "scenarios", "metrics", "invariants", "reporters"}));
+      ->check(CLI::IsMember({"policies", "scenarios", "metrics", "invariants", "tests", "reporters"}));
   format(list_command, list_format);
   list_command->callback([&] { code = list(kind, list_format); });
 
@@ -303,6 +322,21 @@ int run(int argc, char** argv) {
   gate_sub->add_option("--threads", gate_command.threads,
                        "0 is one per core; the results do not depend on it");
   gate_sub->callback([&] { code = gate(gate_command); });
+
+  StatsCommand stats_options;
+  CLI::App* stats_command = app.add_subcommand("stats", "run a statistical procedure on samples");
+  CLI::Option* cases_option =
+      stats_command->add_option("--cases", stats_options.cases, "a JSON array of cases, all of them run");
+  stats_command->add_option("TEST", stats_options.request.test, "`retrygate list tests` shows all")
+      ->excludes(cases_option);
+  stats_command->add_option("FILE", stats_options.request.files, "CSV: every column of numbers is a sample")
+      ->excludes(cases_option);
+  stats_command
+      ->add_option("--set", stats_options.request.set,
+                   "key=value of the procedure, for example conf_level=0.9; may be repeated")
+      ->excludes(cases_option);
+  format(stats_command, stats_options.format);
+  stats_command->callback([&] { code = statistics(stats_options); });
 
   try {
     app.parse(argc, argv);

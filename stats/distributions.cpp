@@ -13,5 +13,8 @@ double student_sf(double t, double dof) {
 double student_quantile(double p, double dof) {
   return boost::math::quantile(boost::math::students_t(dof), p);
 }
+double student_upper_quantile(double q, double dof) {
+  return boost::math::quantile(boost::math::complement(boost::math::students_t(dof), q));
+}
 
 }  // namespace retrygate::stats

@@ -1,9 +1,13 @@
-# retrygate_shelf(MODULE FOLDER ENTRY NAMESPACE HEADER)
+# retrygate_shelf(MODULE FOLDER ENTRY NAMESPACE HEADER [FUNCTION])
 # A shelf is a folder whose every .cpp adds entries to one catalogue. This globs the folder and
-# generates the source file that defines `const Shelf<ENTRY>& FOLDER()` by calling
+# generates the source file that defines `const Shelf<ENTRY>& FUNCTION()` (else FOLDER()) by calling
 # `void add_<file stem>(Shelf<ENTRY>&)` of each file, in alphabetical order. A file that forgets its
 # function is a link error that names it. No static initialisers, so a linker drops nothing.
 function(retrygate_shelf module folder entry namespace header)
+  set(function "${folder}")
+  if(ARGC GREATER 5)
+    set(function "${ARGV5}")
+  endif()
   file(GLOB files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp")
   list(FILTER files EXCLUDE REGEX "_test\\.cpp$")
   list(SORT files)
@@ -21,7 +25,7 @@ function(retrygate_shelf module folder entry namespace header)
 
 namespace @namespace@ {
 @declarations@
-const Shelf<@entry@>& @folder@() {
+const Shelf<@entry@>& @function@() {
   static const Shelf<@entry@> shelf = [] {
     Shelf<@entry@> all;
 @calls@    all.sort();

@@ -1,0 +1,167 @@
+#include "stats/case.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace retrygate::stats {
+namespace {
+
+// The list of numbers that `value` is, or complaints.
+std::vector<double> numbers_of(Reader& reader, std::string_view key, const Value& value) {
+  std::vector<double> all;
+  const auto* items = std::get_if<Array>(&value.data);
+  if (items == nullptr) {
+    reader.fail(value.where, fmt::format("'{}' must be a list of numbers", key));
+    return all;
+  }
+  for (const Value& item : *items) {
+    if (const auto* integer = std::get_if<std::int64_t>(&item.data)) {
+      all.push_back(static_cast<double>(*integer));
+    } else if (const auto* number = std::get_if<double>(&item.data);
+               number != nullptr && std::isfinite(*number)) {
+      all.push_back(*number);
+    } else {
+      reader.fail(item.where, fmt::format("'{}' must hold finite numbers only", key));
+    }
+  }
+  return all;
+}
+
+const Value* required(Reader& reader, std::string_view key) {
+  const Value* value = reader.any(key);
+  if (value == nullptr) reader.fail(reader.where(), fmt::format("'{}' is missing", key));
+  return value;
+}
+
+std::string at_least(std::string_view key, std::size_t least, std::string_view of) {
+  return fmt::format("'{}' needs at least {} {}{}", key, least, of, least == 1 ? "" : "s");
+}
+
+// The parameter, when it is there and not null.
+const Value* given(Reader& reader, std::string_view key) {
+  const Value* value = reader.any(key);
+  if (value == nullptr || std::holds_alternative<std::nullptr_t>(value->data)) return nullptr;
+  return value;
+}
+
+}  // namespace
+
+std::vector<double> sample(Reader& reader, std::string_view key, std::size_t least) {
+  const Value* value = required(reader, key);
+  if (value == nullptr) return {};
+  const std::size_t complaints = reader.complaints().size();
+  std::vector<double> all = numbers_of(reader, key, *value);
+  if (all.size() < least && reader.complaints().size() == complaints)
+    reader.fail(value->where, at_least(key, least, "number"));
+  return all;
+}
+
+Samples samples(Reader& reader, std::string_view key, std::size_t least) {
+  const Value* value = required(reader, key);
+  if (value == nullptr) return {};
+  const auto* items = std::get_if<Array>(&value->data);
+  if (items == nullptr) {
+    reader.fail(value->where, fmt::format("'{}' must be a list of lists of numbers", key));
+    return {};
+  }
+  if (items->size() < least) reader.fail(value->where, at_least(key, least, "list"));
+  Samples all;
+  for (const Value& item : *items) {
+    all.push_back(numbers_of(reader, key, item));
+    if (const auto* inner = std::get_if<Array>(&item.data); inner != nullptr && inner->empty())
+      reader.fail(item.where, fmt::format("a list in '{}' is empty", key));
+  }
+  return all;
+}
+
+Samples rows(Reader& reader, std::string_view key) {
+  Samples all = samples(reader, key);
+  for (const auto& row : all) {
+    if (row.size() == all.front().size()) continue;
+    reader.fail(key, fmt::format("the rows of '{}' must be equally long", key));
+    break;
+  }
+  return all;
+}
+
+std::vector<std::optional<double>> gappy(Reader& reader, std::string_view key) {
+  const Value* value = required(reader, key);
+  if (value == nullptr) return {};
+  const auto* items = std::get_if<Array>(&value->data);
+  if (items == nullptr) {
+    reader.fail(value->where, fmt::format("'{}' must be a list of numbers or null", key));
+    return {};
+  }
+  std::vector<std::optional<double>> all;
+  for (const Value& item : *items) {
+    if (std::holds_alternative<std::nullptr_t>(item.data)) {
+      all.emplace_back();
+    } else if (const auto* integer = std::get_if<std::int64_t>(&item.data)) {
+      all.emplace_back(static_cast<double>(*integer));
+    } else if (const auto* number = std::get_if<double>(&item.data);
+               number != nullptr && std::isfinite(*number)) {
+      all.emplace_back(*number);
+    } else {
+      reader.fail(item.where, fmt::format("'{}' must hold finite numbers or null only", key));
+    }
+  }
+  return all;
+}
+
+std::optional<double> extended(Reader& reader, std::string_view key) {
+  const Value* value = given(reader, key);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* text = std::get_if<std::string>(&value->data)) {
+    if (*text == "Infinity") return std::numeric_limits<double>::infinity();
+    if (*text == "-Infinity") return -std::numeric_limits<double>::infinity();
+    reader.fail(value->where,
+                fmt::format("'{}' must be a number, \"Infinity\" or \"-Infinity\", not \"{}\"", key, *text));
+    return std::nullopt;
+  }
+  return reader.number(key);
+}
+
+Reader params(Reader& the_case) {
+  static const Value none{{}, Table{}};
+  if (auto table = the_case.table("params")) return *table;
+  return Reader(none, the_case.complaints());
+}
+
+double number_or(Reader& params, std::string_view key, double otherwise, double low, double high) {
+  if (given(params, key) == nullptr) return otherwise;
+  const auto number = params.number(key);
+  if (!number) return otherwise;
+  if (*number < low || *number > high)
+    params.fail(key, fmt::format("'{}' must lie between {} and {}", key, low, high));
+  return *number;
+}
+
+std::int64_t integer_or(Reader& params, std::string_view key, std::int64_t otherwise, std::int64_t low,
+                        std::int64_t high) {
+  if (given(params, key) == nullptr) return otherwise;
+  const auto integer = params.integer(key);
+  if (!integer) return otherwise;
+  if (*integer < low || *integer > high)
+    params.fail(key, fmt::format("'{}' must lie between {} and {}", key, low, high));
+  return *integer;
+}
+
+double level(Reader& params) {
+  const double level = number_or(params, "conf_level", 0.95);
+  if (!(level > 0 && level < 1)) params.fail("conf_level", "'conf_level' must lie between 0 and 1");
+  return level;
+}
+
+Alternative alternative(Reader& params) {
+  if (given(params, "alternative") == nullptr) return Alternative::two_sided;
+  const auto word = params.word("alternative", {"two.sided", "less", "greater"});
+  return static_cast<Alternative>(word.value_or(0));
+}
+
+bool wrong(Reader& the_case) { return !the_case.complaints().empty(); }
+tl::unexpected<Errors> failure_of(Reader& the_case) { return tl::unexpected(the_case.complaints()); }
+
+Member count(std::string key, std::size_t n) { return member(std::move(key), static_cast<std::int64_t>(n)); }
+
+}  // namespace retrygate::stats
