@@ -159,6 +159,15 @@ Alternative alternative(Reader& params) {
   return static_cast<Alternative>(word.value_or(0));
 }
 
+Draws draws_of(Reader& params) {
+  Draws draws;
+  draws.count = static_cast<std::uint64_t>(integer_or(params, "draws", 100'000, 1, 1'000'000'000));
+  draws.seed = Seed{
+      static_cast<std::uint64_t>(integer_or(params, "seed", 1, 0, std::numeric_limits<std::int64_t>::max()))};
+  draws.threads = static_cast<unsigned>(integer_or(params, "threads", 1, 0, 1024));
+  return draws;
+}
+
 bool wrong(Reader& the_case) { return !the_case.complaints().empty(); }
 tl::unexpected<Errors> failure_of(Reader& the_case) { return tl::unexpected(the_case.complaints()); }
 

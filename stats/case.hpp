@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "policies/base/config.hpp"
+#include "stats/arrangements.hpp"
 #include "stats/status.hpp"
 
 namespace retrygate::stats {
@@ -36,6 +37,7 @@ std::int64_t integer_or(Reader& params, std::string_view key, std::int64_t other
                         std::int64_t high);
 double level(Reader& params);             // `conf_level`, strictly between 0 and 1; 0.95
 Alternative alternative(Reader& params);  // `alternative`: two.sided (default), less, greater
+Draws draws_of(Reader& params);           // `draws` (100000), `seed` (1), `threads` (1)
 
 // Are there complaints? Then return failure_of(the_case).
 bool wrong(Reader& the_case);
