@@ -68,7 +68,9 @@ void answer(Asked& asked, const stats::Ruling& ruling) {
   row.high = ruling.high;
   row.p = ruling.p;
   row.p_adjusted = ruling.p_adjusted;
-  row.sensitivity_p = ruling.sensitivity_p;
+  for (const stats::Opinion& opinion : ruling.opinions) {
+    if (opinion.method == "signed rank") row.sensitivity_p = opinion.p;
+  }
   row.seeds_needed = ruling.seeds_needed;
   row.verdict = std::string(to_string(ruling.answer));
   row.headline = headline(row, ruling, asked.unreached, asked.horizon);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "stats/distributions.hpp"
 
@@ -63,6 +64,20 @@ TEST(Decide, ARatioIsOfMeans) {
   EXPECT_EQ(r.answer, Answer::fail);
   q.pairs.baseline.assign(200, 0);
   EXPECT_FALSE(decide(std::vector{q}, Seed{1}));
+  for (std::size_t i = 0; i < 200; ++i)
+    q.pairs.baseline[i] = i % 2 == 0 ? 0.1 + 0.2 : -0.3;  // 0 but for rounding
+  q.pairs.baseline[0] = 0.3;
+  EXPECT_FALSE(decide(std::vector{q}, Seed{1}));
+  q.pairs.baseline.assign(200, -5);  // "10 % of it" would turn round
+  EXPECT_FALSE(decide(std::vector{q}, Seed{1}));
+}
+
+TEST(Decide, PairingIsMeasured) {
+  Question q = shifted(0, 200, 1);
+  EXPECT_NEAR(*one(q).pairing_gain, 1, 0.3);  // independent arms
+  for (std::size_t i = 0; i < 200; ++i)
+    q.pairs.candidate[i] = q.pairs.baseline[i] + 0.1 * q.pairs.candidate[i];
+  EXPECT_NEAR(*one(q).pairing_gain, 2 / 0.01, 60);  // (1 + 1.01) / 0.01
 }
 
 TEST(Decide, ConstantDifferencesHaveNoZeroWidthInterval) {
@@ -77,6 +92,12 @@ TEST(Decide, ConstantDifferencesHaveNoZeroWidthInterval) {
   EXPECT_EQ(one(q).answer, Answer::inconclusive);
   q.deterministic = true;
   EXPECT_EQ(one(q).answer, Answer::fail);
+  q.asking = Asking::better;
+  EXPECT_EQ(one(q).answer, Answer::fail);
+  q.lower_is_better = false;
+  EXPECT_EQ(one(q).answer, Answer::pass);
+  q.lower_is_better = true;
+  q.asking = Asking::not_worse;
   EXPECT_EQ(one(q).low, 1.0);
   q.same_policy = true;
   EXPECT_EQ(one(q).answer, Answer::pass);
@@ -126,8 +147,103 @@ TEST(DecideReference, SeedsThatWouldDecide) {
 }
 
 TEST(DecideReference, TheSensitivityTestIsTheExactSignedRank) {
-  EXPECT_NEAR(*one(about_ten(4.25)).sensitivity_p, 0.689453125,
-              1e-12);  // all 2^10 signs of the midranks of |d - 4.25|
+  const Ruling r = one(about_ten(4.25));
+  ASSERT_EQ(r.opinions.size(), 1u);
+  EXPECT_EQ(r.opinions[0].method, "signed rank");
+  EXPECT_NEAR(r.opinions[0].p, 0.689453125, 1e-12);  // all 2^10 signs of the midranks of |d - 4.25|
+}
+
+// R: t.test(d, mu = +-m) one-sided on either side; the joint p doubles the lesser.
+TEST(DecideReference, OtherQuestions) {
+  Question q = about_ten(3);
+  q.asking = Asking::equivalent;
+  EXPECT_NEAR(*one(q).p, 2 * 0.083925328028537458, 1e-12);
+  EXPECT_EQ(one(q).answer, Answer::inconclusive);
+  q.margin = 6;  // [2.78, 5.22] lies inside
+  EXPECT_EQ(one(q).answer, Answer::pass);
+  q.margin = 2;  // and here outside: changed
+  EXPECT_EQ(one(q).answer, Answer::fail);
+  q.lower_is_better = false;  // an improvement beyond the margin is a change too
+  EXPECT_EQ(one(q).answer, Answer::fail);
+  q.asking = Asking::better;
+  EXPECT_EQ(one(q).answer, Answer::pass);
+  q.margin = 3;  // better, but by 3?
+  EXPECT_EQ(one(q).answer, Answer::inconclusive);
+  q.lower_is_better = true;
+  EXPECT_EQ(one(q).answer, Answer::fail);
+}
+
+// t with 20 degrees of freedom by its quantiles, 10,000 replicates, and the true tail beyond them.
+TEST(Decide, TheNumberOfResamplesSetsNoFloorUnderP) {
+  std::vector<double> sorted;
+  for (int i = 0; i < 10'000; ++i) sorted.push_back(student_quantile((i + 0.5) / 10'000, 20));
+  EXPECT_NEAR(upper_tail(sorted, 1.7), student_sf(1.7, 20), 1e-3);
+  for (const double t : {4.5, 6.0, 8.0}) {
+    const double truth = student_sf(t, 20);
+    EXPECT_GT(upper_tail(sorted, t), truth) << t;  // never lighter: an exponential tail at least
+    EXPECT_LT(upper_tail(sorted, t), std::sqrt(truth)) << t;
+  }
+  // Continuous where the fit takes over, and falling.
+  double before = 1;
+  for (double t = 0; t < 12; t += 0.01) {
+    const double p = upper_tail(sorted, t);
+    ASSERT_LE(p, before) << t;
+    before = p;
+  }
+  sorted.back() = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(upper_tail(sorted, 100), 2.0 / 10'001);  // no tail to fit
+}
+
+// One clear regression among 1500 questions: Holm multiplies its p by 1500.
+TEST(Decide, OneRegressionFailsInALargeFamily) {
+  std::vector<Question> all(1500, shifted(0, 40, 5));
+  all[700] = shifted(9, 40, 5);
+  const auto r = *decide(all, Seed{1});
+  EXPECT_EQ(r[700].answer, Answer::fail);
+  EXPECT_EQ(r[0].answer, Answer::pass);
+}
+
+Question few(std::size_t n, std::size_t differ, double by, double margin) {
+  Question q;
+  for (std::size_t i = 0; i < n; ++i) {
+    q.pairs.baseline.push_back(static_cast<double>(i % 7));
+    q.pairs.candidate.push_back(q.pairs.baseline.back() + (i < differ ? by : 0));
+  }
+  q.margin = margin;
+  return q;
+}
+
+// qbeta(0.95, 2, 199) in R 4.2.2.
+TEST(DecideReference, FewSeedsThatDifferAreBoundedByTheirExactShare) {
+  Ruling r = one(few(200, 1, 40, 1));
+  EXPECT_EQ(r.method, "few seeds differ");
+  EXPECT_EQ(r.answer, Answer::pass);
+  EXPECT_NEAR(r.effect, 0.2, 1e-12);
+  EXPECT_NEAR(*r.high, 40 * 0.02349847, 1e-6);
+  EXPECT_EQ(*r.low, 0);
+  EXPECT_EQ(one(few(200, 1, 40, 0.9)).answer, Answer::inconclusive);
+  EXPECT_EQ(one(few(58, 1, 0.001, 1)).answer, Answer::inconclusive);  // below 59 seeds
+  EXPECT_EQ(one(few(200, 9, 1, 0.1)).method, "few seeds differ");
+  EXPECT_EQ(one(few(200, 10, 1, 0.1)).method, "bootstrap-t");
+  // The usual difference is the bad one, a few seeds are spared.
+  Question q = few(200, 3, -40, 0.5);
+  for (double& v : q.pairs.candidate) v += 40;
+  EXPECT_EQ(one(q).answer, Answer::fail);
+  q.pairs.relative = true;  // means another share in every seed
+  q.margin = 0.1;
+  EXPECT_NE(one(q).method, "few seeds differ");
+  // 3 of 200 spared by 40: with 95 % at most 3.83 % are, 38.5 is the least effect; with 0.05/1000 at
+  // most 10.2 %.
+  q = few(200, 3, -40, 37);
+  for (double& v : q.pairs.candidate) v += 40;
+  EXPECT_EQ(one(q).answer, Answer::fail);
+  std::vector<Question> family(1000, q);
+  EXPECT_EQ(decide(family, Seed{1})->front().answer, Answer::inconclusive);
+  Question relative = few(200, 1, 1, 0.1);
+  relative.pairs.relative = true;
+  r = one(relative);
+  EXPECT_EQ(r.answer, Answer::pass);
+  EXPECT_GT(*r.high, r.effect);
 }
 
 // Skewed data, 40 seeds. Expected: 400,000 bootstrap-t resamples in R; tolerances are 5 standard errors of

@@ -1,5 +1,6 @@
 #include "stats/distributions.hpp"
 
+#include <boost/math/distributions/beta.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
@@ -15,6 +16,10 @@ double student_quantile(double p, double dof) {
 }
 double student_upper_quantile(double q, double dof) {
   return boost::math::quantile(boost::math::complement(boost::math::students_t(dof), q));
+}
+
+double beta_upper(double q, double a, double b) {
+  return boost::math::quantile(boost::math::complement(boost::math::beta_distribution<>(a, b), q));
 }
 
 }  // namespace retrygate::stats
