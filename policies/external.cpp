@@ -1,0 +1,251 @@
+#include "policies/external.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+#include "policies/base/json.hpp"
+
+namespace retrygate {
+namespace {
+
+constexpr int version = 1;
+constexpr std::string_view protocol = "retrygate-policy";
+constexpr std::array stops = {Stop::success, Stop::attempts, Stop::deadline, Stop::not_retryable,
+                              Stop::budget,  Stop::breaker,  Stop::cancelled};
+
+// A text as a JSON string, quotes included.
+std::string quoted(std::string_view text) { return write_json(to_value(std::string(text)), Layout::compact); }
+
+bool is_date(std::string_view header) {
+  return !header.empty() && std::string_view("MTWFS").find(header.front()) != std::string_view::npos;
+}
+
+// The members of a question after its id.
+std::string body(const Question& q) {
+  const Attempt& a = q.attempt;
+  std::string out = fmt::format(R"("client":{},"call":{},"attempt":{})", q.client, q.call, a.number);
+  if (q.kind == Question::Kind::cancelled) out += R"(,"event":"cancel")";
+  if (q.kind == Question::Kind::may_send) out += R"(,"ask":"send")";
+  out += fmt::format(R"(,"started_ns":{},"now_ns":{})", a.call_started.since_start.ns(),
+                     a.finished.since_start.ns());
+  if (q.kind == Question::Kind::ended) {
+    const Status status = a.outcome.status;
+    if (status.kind() == Status::Kind::transport)
+      out += fmt::format(R"(,"error":"{}")", to_string(status));
+    else if (status.kind() == Status::Kind::grpc)
+      out += fmt::format(R"(,"status":"{}")", to_string(status));
+    else
+      out += fmt::format(R"(,"status":{})", status.code());
+    if (const std::string_view header = a.outcome.retry_after_text; header.data() != nullptr) {
+      out += fmt::format(R"(,"retry_after":{})", quoted(header));
+      if (is_date(header)) out += fmt::format(R"(,"date":{})", quoted(http_date(a.finished)));
+    }
+  }
+  if (a.deadline != Instant::never()) out += fmt::format(R"(,"deadline_ns":{})", a.deadline.since_start.ns());
+  return out + fmt::format(R"(,"idempotent":{})", a.idempotent);
+}
+
+const Value* find(const Table& table, std::string_view key) {
+  for (const Member& m : table) {
+    if (m.key == key) return &m.value;
+  }
+  return nullptr;
+}
+
+// A whole number; JavaScript writes large ones as 1e+21, which saturates. Nothing if it is no whole number.
+std::optional<std::int64_t> whole(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value.data)) return *integer;
+  const auto* number = std::get_if<double>(&value.data);
+  if (number == nullptr || *number != std::floor(*number)) return std::nullopt;
+  if (*number >= 0x1p63) return Duration::max().ns();
+  if (*number <= -0x1p63) return Duration::min().ns();
+  return static_cast<std::int64_t>(*number);
+}
+
+// Either a decision, or what is wrong with the line.
+tl::expected<Decision, std::string> read_answer(const std::string& line, std::int64_t id, bool may_send) {
+  const auto wrong = [](std::string text) { return tl::unexpected(std::move(text)); };
+  const auto document = parse_json(line, "answer");
+  if (!document)
+    return wrong(fmt::format("wrote a line that is no JSON ({})", document.error().front().message));
+  const auto* table = std::get_if<Table>(&document->data);
+  if (table == nullptr) return wrong("wrote a line that is no JSON object");
+  const Value* number = find(*table, "id");
+  if (number == nullptr) return wrong("wrote a line without an \"id\"");
+  const auto given = whole(*number);
+  if (given && *given > 0 && *given < id) return wrong(fmt::format("answered question {} twice", *given));
+  if (given != id) return wrong(fmt::format("answered with the wrong id where {} is due", id));
+  const Value* wait = find(*table, "wait_ns");
+  const Value* stop = find(*table, "stop");
+  const Value* send = may_send ? find(*table, "send") : nullptr;
+  if ((wait != nullptr) + (stop != nullptr) + (send != nullptr) != 1)
+    return wrong(may_send ? "must answer with one of \"send\", \"wait_ns\" and \"stop\""
+                          : "must answer with either \"wait_ns\" or \"stop\"");
+  if (send != nullptr) {
+    const auto* flag = std::get_if<bool>(&send->data);
+    if (flag == nullptr || !*flag) return wrong("may answer \"send\" with true alone");
+    return Decision::wait({});
+  }
+  if (wait != nullptr) {
+    const auto ns = whole(*wait);
+    if (!ns) return wrong("must give \"wait_ns\" as a whole number of nanoseconds");
+    return Decision::wait(Duration::ns(*ns));
+  }
+  const auto* word = std::get_if<std::string>(&stop->data);
+  for (const Stop why : stops) {
+    if (word != nullptr && *word == to_string(why)) return Decision::stop(why);
+  }
+  return wrong(
+      "must give \"stop\" as one of success, attempts, deadline, not-retryable, budget, breaker, cancelled");
+}
+
+// Its last lines, without the newline at the end.
+std::string last_lines(std::string text, std::size_t lines = 6) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  std::size_t begin = text.size();
+  for (std::size_t i = 0; i < lines && begin != std::string::npos && begin > 0; ++i)
+    begin = text.rfind('\n', begin - 1);
+  return begin == std::string::npos || begin == 0 ? text : text.substr(begin + 1);
+}
+
+std::string shortened(const std::string& line) {
+  constexpr std::size_t most = 300;
+  return line.size() <= most ? line : fmt::format("{}... ({} bytes)", line.substr(0, most), line.size());
+}
+
+}  // namespace
+
+std::string http_date(Instant t) {
+  using namespace std::chrono;
+  // 2026-01-01T00:00:00Z is time 0.
+  const auto start = sys_days{year{2026} / January / 1};
+  const auto when = start + floor<seconds>(nanoseconds(t.since_start.ns()));
+  const auto day = floor<days>(when);
+  const year_month_day date(day);
+  const hh_mm_ss time(when - day);
+  constexpr std::array<std::string_view, 7> week = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", week.at(weekday(day).c_encoding()),
+                     static_cast<unsigned>(date.day()), months.at(static_cast<unsigned>(date.month()) - 1),
+                     static_cast<int>(date.year()), time.hours().count(), time.minutes().count(),
+                     time.seconds().count());
+}
+
+std::string to_string(const ProtocolFault& fault) {
+  std::string text = fault.what;
+  if (!fault.question.empty()) text += fmt::format("\nit was told: {}", shortened(fault.question));
+  if (!fault.answer.empty()) text += fmt::format("\nit wrote:    {}", shortened(fault.answer));
+  if (!fault.said.empty()) text += fmt::format("\nits stderr:  {}", fault.said);
+  return text;
+}
+
+ProtocolFault ExternalProgram::told(std::string what, std::string question, std::string answer) {
+  if (!question.empty() && question.back() == '\n') question.pop_back();
+  return {"the program " + std::move(what), std::move(question), std::move(answer),
+          last_lines(process_.stderr_tail())};
+}
+
+tl::expected<ExternalProgram, ProtocolFault> ExternalProgram::launch(const std::string& command, Seed seed,
+                                                                     const Value* contract,
+                                                                     ProcessLimits limits) {
+  auto process = Process::start(command, limits);
+  if (!process) return tl::unexpected(ProtocolFault{process.error().front().message, {}, {}, {}});
+  // The seed is a text: it has 64 bits, and JSON numbers of many languages have 53.
+  const std::string hello =
+      fmt::format("{{\"{}\":{},\"seed\":\"{}\",\"contract\":{}}}\n", protocol, version, seed.value,
+                  contract != nullptr ? write_json(*contract, Layout::compact) : "{}");
+  process->exchange(hello, 0);
+  return ExternalProgram(std::move(*process), hello);
+}
+
+std::optional<ProtocolFault> ExternalProgram::greet() {
+  const Process::Heard heard = process_.exchange({}, 1);
+  const auto fail = [&](std::string what, std::string answer = {}) {
+    return fault_ = told(std::move(what), hello_, std::move(answer));
+  };
+  if (heard.lapse) {
+    const bool late = heard.lapse->kind == Lapse::Kind::late;
+    return fail(fmt::format("{} when it was greeted{}", heard.lapse->what,
+                            late ? " (does it flush its output after each line?)" : ""));
+  }
+  const std::string& line = heard.lines.front();
+  const auto document = parse_json(line, "greeting");
+  const auto* table = document ? std::get_if<Table>(&document->data) : nullptr;
+  if (table == nullptr) return fail("answered the greeting with a line that is no JSON object", line);
+  const Value* spoken = find(*table, protocol);
+  if (spoken == nullptr || whole(*spoken) != version)
+    return fail(fmt::format("does not say \"{}\":{} in answer to the greeting", protocol, version), line);
+  Errors complaints;
+  Reader reader(*document, complaints);
+  introduction_.name = reader.text("name").value_or("");
+  introduction_.seeded = reader.flag("seeded").value_or(true);
+  introduction_.jumps = reader.flag("jumps").value_or(false);
+  for (const std::string& word : reader.texts("can")) {
+    introduction_.can_before = introduction_.can_before || word == "before";
+    introduction_.can_cancel = introduction_.can_cancel || word == "cancel";
+  }
+  if (!complaints.empty())
+    return fail(fmt::format("greets with a mistake: {}", complaints.front().message), line);
+  return std::nullopt;
+}
+
+tl::expected<ExternalProgram, ProtocolFault> ExternalProgram::start(const std::string& command, Seed seed,
+                                                                    const Value* contract,
+                                                                    ProcessLimits limits) {
+  auto program = launch(command, seed, contract, limits);
+  if (!program) return program;
+  if (auto fault = program->greet()) return tl::unexpected(std::move(*fault));
+  return program;
+}
+
+std::vector<Decision> ExternalProgram::ask(std::span<const Question> questions) {
+  std::vector<Decision> decisions;
+  if (fault_ || questions.empty()) return decisions;
+  std::string text;
+  std::vector<std::size_t> begins;
+  for (const Question& q : questions) {
+    begins.push_back(text.size());
+    text += fmt::format("{{\"id\":{},{}}}\n", ++last_id_, body(q));
+  }
+  const auto line_of = [&](std::size_t i) {
+    return text.substr(begins[i], text.find('\n', begins[i]) - begins[i]);
+  };
+  const std::int64_t first_id = last_id_ - static_cast<std::int64_t>(questions.size()) + 1;
+  const Process::Heard heard = process_.exchange(text, questions.size());
+  decisions.reserve(questions.size());
+  for (std::size_t i = 0; i < heard.lines.size(); ++i) {
+    auto answer = read_answer(heard.lines[i], first_id + static_cast<std::int64_t>(i),
+                              questions[i].kind == Question::Kind::may_send);
+    if (!answer) {
+      fault_ = told(std::move(answer.error()), line_of(i), heard.lines[i]);
+      return decisions;
+    }
+    decisions.push_back(*answer);
+  }
+  if (heard.lapse) {
+    const std::size_t next = std::min(decisions.size(), questions.size() - 1);
+    const bool late = heard.lapse->kind == Lapse::Kind::late;
+    fault_ = told(heard.lapse->what + (late ? " (does it flush its output?)" : ""), line_of(next));
+  }
+  return decisions;
+}
+
+std::optional<ProtocolFault> ExternalProgram::finish() {
+  if (fault_) return fault_;
+  const Process::Heard rest = process_.finish();
+  if (!rest.lines.empty())
+    fault_ = told(rest.lines.front().find("\"id\"") != std::string::npos
+                      ? "answered more than it was asked: a question was answered twice"
+                      : "wrote a line that nobody asked for",
+                  {}, rest.lines.front());
+  else if (rest.lapse)
+    fault_ = told(fmt::format("{} after its input had ended", rest.lapse->what));
+  return fault_;
+}
+
+}  // namespace retrygate

@@ -1,0 +1,101 @@
+#include "policies/trace.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace retrygate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string faults(const std::string& text) {
+  const auto trace = parse_trace(text, "t.csv", Duration::s(5));
+  return trace ? "" : to_string(trace.error());
+}
+
+// Lines in any order, three ways to write a time.
+TEST(Trace, ReadsCallsAndWhatFollowedEachAttempt) {
+  const auto trace = parse_trace(
+      "client,call,attempt,start,end,status,retry_after,idempotent,region\n"
+      "a,1,2,3.1s,3.2s,200,,true,eu\n"
+      "a,1,1,0s,100ms,503,3,true,eu\n"
+      "\"b,c\",\"x\"\"y\",1,0s,1s,timeout,,false,eu\n"
+      "a,2,1,20s,20.5s,UNAVAILABLE,\"Thu, 01 Jan 2026 00:00:08 GMT\",,eu\n",
+      "t.csv", Duration::s(5));
+  ASSERT_TRUE(trace) << to_string(trace.error());
+  ASSERT_EQ(trace->calls.size(), 3U);
+  const auto& first = trace->calls[0];
+  EXPECT_EQ(first.client, "a");
+  ASSERT_EQ(first.attempts.size(), 2U);
+  EXPECT_EQ(first.attempts[0].status, Status::http(503));
+  EXPECT_EQ(first.attempts[0].header, "3");
+  EXPECT_EQ(first.attempts[0].followed->wait, Duration::s(3));
+  EXPECT_FALSE(first.attempts[0].followed->stopped);
+  EXPECT_TRUE(first.attempts[1].followed->stopped);
+  EXPECT_EQ(first.attempts[1].followed->why, Stop::success);
+  EXPECT_EQ(first.attempts[0].where, (Where{"t.csv", 3, 5}));
+  const auto& second = trace->calls[1];
+  EXPECT_EQ(second.client, "b,c");
+  EXPECT_EQ(second.call, "x\"y");
+  EXPECT_EQ(second.attempts[0].idempotent, false);
+  // It failed at 1 s, and the recording goes on for 19.5 s: it gave up, for a reason that nobody knows.
+  EXPECT_TRUE(second.attempts[0].followed->stopped);
+  EXPECT_EQ(second.attempts[0].followed->why, std::nullopt);
+  // The recording ends with this one: who knows what it did.
+  EXPECT_EQ(trace->calls[2].attempts[0].followed, std::nullopt);
+  EXPECT_TRUE(trace->calls[2].attempts[0].has_header);
+  EXPECT_EQ(trace->calls[2].attempts[0].idempotent, std::nullopt);
+}
+
+TEST(Trace, TimesInSecondsAndNanoseconds) {
+  for (const char* text : {"client,call,attempt,start_s,end_s,error\na,1,1,0.000000001,2,dns\n",
+                           "client,call,attempt,start_ns,end_ns,error\na,1,1,1,2000000000,dns\n"}) {
+    const auto trace = parse_trace(text, "t.csv", Duration::s(5));
+    ASSERT_TRUE(trace) << to_string(trace.error());
+    EXPECT_EQ(trace->calls[0].attempts[0].started.since_start, Duration::ns(1));
+    EXPECT_EQ(trace->calls[0].attempts[0].ended.since_start, Duration::s(2));
+    EXPECT_EQ(trace->calls[0].attempts[0].status, Status::transport(TransportError::dns));
+  }
+}
+
+TEST(Trace, EveryFaultHasItsPlace) {
+  const std::string header = "client,call,attempt,start,end,status\n";
+  EXPECT_THAT(faults(""), HasSubstr("t.csv:1:1: error: an empty file"));
+  EXPECT_THAT(faults("client,call,start,end\n"),
+              AllOf(HasSubstr("no column 'attempt'"), HasSubstr("no column 'status'")));
+  EXPECT_THAT(faults(header), HasSubstr("no attempt is recorded"));
+  EXPECT_THAT(faults(header + "a,1,1,0s,1s\n"),
+              HasSubstr("t.csv:2:1: error: this line has 5 cells, the header has 6"));
+  EXPECT_THAT(faults(header + "a,1,0,0s,1s,503\n"), HasSubstr("t.csv:2:5: error: '0' is no attempt number"));
+  EXPECT_THAT(faults(header + "a,1,1,0,1s,503\n"), HasSubstr("t.csv:2:7: error: "));
+  EXPECT_THAT(faults(header + "a,1,1,2s,1s,503\n"),
+              HasSubstr("t.csv:2:10: error: this attempt ends (1s) before it starts (2s)"));
+  EXPECT_THAT(faults(header + "a,1,1,0s,1s,busy\n"),
+              HasSubstr("t.csv:2:13: error: 'busy' is no HTTP status"));
+  EXPECT_THAT(faults(header + "a,1,1,0s,1s,503\na,1,3,5s,6s,503\n"),
+              HasSubstr("t.csv:3:5: error: client a, call 1: attempt 3 where attempt 2 is due"));
+  EXPECT_THAT(faults(header + "a,1,1,0s,1s,503\na,1,1,5s,6s,503\n"),
+              HasSubstr("attempt 1 where attempt 2 is due"));
+  EXPECT_THAT(faults(header + "a,1,1,0s,2s,503\na,1,2,1s,3s,503\n"),
+              HasSubstr("t.csv:3:5: error: attempt 2 starts before attempt 1 has ended"));
+  EXPECT_THAT(faults("client,call,attempt,start_ns,end_ns,status\na,1,1,0.5,1,503\n"),
+              HasSubstr("'0.5' is no whole number of nanoseconds"));
+  EXPECT_THAT(faults("client,call,attempt,start,end,status,idempotent\na,1,1,0s,1s,503,maybe\n"),
+              HasSubstr("t.csv:2:17: error: 'maybe' is neither true nor false"));
+}
+
+TEST(Outages, LengthsOrStartsAndEnds) {
+  const auto lengths = [](const std::string& text) { return *parse_outages(text, "o.csv"); };
+  EXPECT_THAT(lengths("id,length\n1,2m\n2,30s\n"), ElementsAre(Duration::s(120), Duration::s(30)));
+  EXPECT_THAT(lengths("length_s\n1.5\n"), ElementsAre(Duration::ms(1500)));
+  EXPECT_THAT(lengths("start_s,end_s\n10,12.5\n"), ElementsAre(Duration::ms(2500)));
+  const auto wrong = parse_outages("start,end\n5s,3s\n", "o.csv");
+  EXPECT_THAT(to_string(wrong.error()), HasSubstr("o.csv:2:4: error: an outage of -2s"));
+  EXPECT_THAT(to_string(parse_outages("a,b\n", "o.csv").error()),
+              HasSubstr("no column 'length' (or length_s, or start and end)"));
+  EXPECT_THAT(to_string(parse_outages("length\n", "o.csv").error()), HasSubstr("no outage is recorded"));
+}
+
+}  // namespace
+}  // namespace retrygate
