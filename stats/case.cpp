@@ -147,6 +147,43 @@ std::int64_t integer_or(Reader& params, std::string_view key, std::int64_t other
   return *integer;
 }
 
+std::int64_t whole(Reader& reader, std::string_view key, std::int64_t low, std::int64_t high) {
+  if (required(reader, key) == nullptr) return low;
+  const auto integer = reader.integer(key);
+  if (!integer) return low;
+  if (*integer < low)
+    reader.fail(key, fmt::format("'{}' must be at least {}, not {}", key, low, *integer));
+  else if (*integer > high)
+    reader.fail(key, fmt::format("'{}' must be at most {}, not {}", key, high, *integer));
+  else
+    return *integer;
+  return low;
+}
+
+namespace {
+
+// A required number, or `otherwise` when it is absent or null and there is one; nothing after a complaint.
+std::optional<double> number(Reader& reader, std::string_view key, std::optional<double> otherwise) {
+  if (given(reader, key) == nullptr && otherwise) return otherwise;
+  return required(reader, key) == nullptr ? std::nullopt : reader.number(key);
+}
+
+}  // namespace
+
+double positive(Reader& reader, std::string_view key, std::optional<double> otherwise) {
+  const auto value = number(reader, key, otherwise);
+  if (value && *value > 0) return *value;
+  if (value) reader.fail(key, fmt::format("'{}' must be above 0, not {}", key, *value));
+  return 1;
+}
+
+double fraction(Reader& reader, std::string_view key, std::optional<double> otherwise) {
+  const auto value = number(reader, key, otherwise);
+  if (value && *value > 0 && *value < 1) return *value;
+  if (value) reader.fail(key, fmt::format("'{}' must lie between 0 and 1, not {}", key, *value));
+  return 0.5;
+}
+
 double level(Reader& params) {
   const double level = number_or(params, "conf_level", 0.95);
   if (!(level > 0 && level < 1)) params.fail("conf_level", "'conf_level' must lie between 0 and 1");

@@ -35,6 +35,12 @@ double number_or(Reader& params, std::string_view key, double otherwise,
                  double high = std::numeric_limits<double>::max());
 std::int64_t integer_or(Reader& params, std::string_view key, std::int64_t otherwise, std::int64_t low,
                         std::int64_t high);
+// A whole number within [low, high] that must be there; `low` after a complaint.
+std::int64_t whole(Reader&, std::string_view key, std::int64_t low,
+                   std::int64_t high = std::numeric_limits<std::int64_t>::max());
+// A number above 0, or strictly between 0 and 1, that must be there unless there is an `otherwise`.
+double positive(Reader&, std::string_view key, std::optional<double> otherwise = {});
+double fraction(Reader&, std::string_view key, std::optional<double> otherwise = {});
 double level(Reader& params);             // `conf_level`, strictly between 0 and 1; 0.95
 Alternative alternative(Reader& params);  // `alternative`: two.sided (default), less, greater
 Draws draws_of(Reader& params);           // `draws` (100000), `seed` (1), `threads` (1)

@@ -117,7 +117,7 @@ std::optional<Sparse> sparse(const Question& q) {
 
 // The share of seeds, at most: exact upper bound at level 1 - a for k of n.
 double share_at_most(std::size_t k, std::size_t n, double a) {
-  return beta_upper(a, static_cast<double>(k) + 1, static_cast<double>(n - k));
+  return beta_upper_quantile(a, static_cast<double>(k) + 1, static_cast<double>(n - k));
 }
 
 // Everything about a question that needs no sampling theory; nothing if it does.
