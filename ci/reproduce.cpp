@@ -3,87 +3,107 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
-#include "sim/sweep.hpp"
+#include "policies/base/shelf.hpp"
+#include "sim/experiments/published.hpp"
 
 namespace retrygate::ci {
 namespace {
 
-// The article's table: 200 clients, a local server, one run on a laptop.
-struct PublishedStorm {
-  std::string_view policy, id;
-  double requests, peak_100ms, peak_1s, gave_up;
+struct Experiment {
+  std::string_view name;
+  std::vector<ClaimRow> (*run)(const Seeds&);
 };
-constexpr PublishedStorm published_storm[] = {{"immediate", "0.1-0.3", 2400, 994, 2400, 200},
-                                              {"fixed", "0.5-0.6", 1260, 200, 400, 0},
-                                              {"exponential", "0.7-0.8", 1766, 200, 800, 26},
-                                              {"full-jitter", "0.10", 1167, 411, 980, 0},
-                                              {"decorrelated", "0.11", 918, 200, 727, 0}};
+constexpr Experiment all[] = {{"retry-storm", &retry_storm_claims},
+                              {"random-backoff", &random_backoff_claims},
+                              {"rate-limited-fleet", &rate_limited_fleet_claims},
+                              {"flaky-service", &flaky_service_claims},
+                              {"decorator", &decorator_claims}};
 
-struct Range {
-  double low, high, mean;
-};
-
-Range range(const std::vector<std::optional<double>>& samples) {
-  double low = *samples.front(), high = low, sum = 0;
-  for (const auto& v : samples) {
-    low = std::min(low, *v);
-    high = std::max(high, *v);
-    sum += *v;
-  }
-  return {low, high, sum / static_cast<double>(samples.size())};
+// "2.11 ..." -> 11.
+int number_in_article(const ClaimRow& row) {
+  int n = 0;
+  const char* dot = row.claim.data() + row.claim.find('.');
+  std::from_chars(dot + 1, row.claim.data() + row.claim.size(), n);
+  return n;
 }
 
-// Ideal (zero latency) and on a LAN with a front of 0.1 ms a request: a published figure between the two
-// models, or within 5 % of one of them, agrees; real servers lie between.
-Result<std::vector<ClaimRow>> storm(const Seeds& seeds) {
-  std::vector<NamedPolicy> policies;
-  for (const PublishedStorm& row : published_storm) policies.push_back(*find_policy(row.policy, {}));
-  const std::vector<std::string> ids = {"requests", "peak_100ms", "peak_1s", "gave_up"};
-  const auto table =
-      sweep(policies, {*find_scenario("outage-then-limit", {}), *find_scenario("outage-then-limit-lan", {})},
-            seeds.values(), ids);
-  if (!table) return tl::unexpected(table.error());
-  std::vector<ClaimRow> rows;
-  for (std::size_t p = 0; p < policies.size(); ++p) {
-    const PublishedStorm& claim = published_storm[p];
-    const double published[] = {claim.requests, claim.peak_100ms, claim.peak_1s, claim.gave_up};
-    std::string ours, outside;
-    for (std::size_t m = 0; m < ids.size(); ++m) {
-      const Range ideal = range(table->cells[p].samples[m]),
-                  lan = range(table->cells[policies.size() + p].samples[m]);
-      ours += fmt::format("{}{} {:.5g} ideal, {:.5g} lan", m == 0 ? "" : "; ", ids[m], ideal.mean, lan.mean);
-      const double low = std::min(ideal.low, lan.low), high = std::max(ideal.high, lan.high);
-      if (published[m] < low * 0.95 || published[m] > high * 1.05)
-        outside += (outside.empty() ? "" : ", ") + ids[m];
-    }
-    rows.push_back({"retry-storm", fmt::format("{} {}", claim.id, claim.policy),
-                    fmt::format("{:g} requests, {:g} per 0.1 s, {:g} per 1 s, {:g} gave up", claim.requests,
-                                claim.peak_100ms, claim.peak_1s, claim.gave_up),
-                    ours, outside.empty() ? "OK" : "OK-IF",
-                    outside.empty() ? "inside the range of both models over the seeds"
-                                    : fmt::format("{} differ: a real server spreads a synchronous burst over "
-                                                  "50 to 80 ms, so slots free within it",
-                                                  outside)});
+// Words broken into lines of at most `width` characters; a longer word is cut.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines{""};
+  while (!text.empty()) {
+    const std::size_t end = std::min({text.find(' '), text.size(), width});
+    const std::string_view word = text.substr(0, end);
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) lines.emplace_back();
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back() += word;
+    text.remove_prefix(end);
+    if (text.starts_with(' ')) text.remove_prefix(1);
   }
-  const auto& fixed = table->cells[1];
-  const auto& full = table->cells[3];
-  const double fixed_gave_up = range(fixed.samples[3]).mean, full_peak = range(full.samples[1]).mean,
-               fixed_peak = range(fixed.samples[1]).mean;
-  rows.push_back({"retry-storm", "0.15 jitter is fastest and smoothest, unjittered worst",
-                  "31.6 s against 5.3 and 2.9 s",
-                  fmt::format("full jitter's 0.1 s peak {:.1f}, fixed's {:.0f}; fixed gives up {:.0f}",
-                              full_peak, fixed_peak, fixed_gave_up),
-                  full_peak > fixed_peak ? "WRONG" : "OK",
-                  "fixed delays are synchronous too, yet the article's own table has them finish (4.8 s) "
-                  "before full jitter (5.3 s), with half the peak: the first waves of full jitter overlap"});
-  return rows;
+  return lines;
+}
+
+struct TextColumn {
+  std::size_t at, width;
+};
+constexpr std::size_t page = 100;
+constexpr TextColumn number_column{0, 4}, verdict_column{6, 12}, claim_column{20, 26},
+    published_column{48, 21}, ours_column{71, 29};
+constexpr TextColumn why_column{20, page - 20};
+
+struct Block {
+  TextColumn column;
+  std::string_view text;
+};
+
+// Blocks side by side, each wrapped in its own column.
+std::string side_by_side(const std::vector<Block>& blocks) {
+  std::vector<std::string> lines;
+  for (const Block& block : blocks) {
+    const auto text = wrapped(block.text, block.column.width);
+    if (lines.size() < text.size()) lines.resize(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i].empty()) continue;
+      lines[i].resize(std::max(lines[i].size(), block.column.at), ' ');
+      lines[i] += text[i];
+    }
+  }
+  return fmt::format("{}\n", fmt::join(lines, "\n"));
+}
+
+std::string heading(std::string_view experiment) {
+  const auto known = articles();
+  const auto at =
+      std::find_if(known.begin(), known.end(), [&](const Article& a) { return a.experiment == experiment; });
+  RG_ASSERT(at != known.end(), std::string(experiment));
+  return fmt::format("{}: {}\n{}\n\n{}", at->experiment, at->title, at->source,
+                     side_by_side({{number_column, "row"},
+                                   {verdict_column, "verdict"},
+                                   {claim_column, "claim"},
+                                   {published_column, "published"},
+                                   {ours_column, "ours"}}) +
+                         side_by_side({{why_column, "why"}}));
+}
+
+// "74 rows: 32 OK, 12 OK-IF, .."
+std::string summary(const std::vector<ClaimRow>& rows) {
+  std::string out = fmt::format("{} rows:", rows.size());
+  for (const Word word :
+       {Word::ok, Word::ok_if, Word::imprecise, Word::inconsistent, Word::wrong, Word::open}) {
+    const auto n = std::count_if(rows.begin(), rows.end(),
+                                 [&](const ClaimRow& r) { return r.verdict == to_string(word); });
+    if (n > 0) out += fmt::format("{} {} {}", out.back() == ':' ? "" : ",", n, to_string(word));
+  }
+  return out + "\n";
 }
 
 }  // namespace
 
 std::vector<std::string_view> experiments() {
-  return {"retry-storm", "random-backoff", "rate-limited-fleet", "flaky-service", "decorator"};
+  std::vector<std::string_view> names;
+  for (const Experiment& experiment : all) names.push_back(experiment.name);
+  return names;
 }
 
 Result<std::vector<ClaimRow>> reproduce(const std::string& name, const Seeds& seeds) {
@@ -95,29 +115,35 @@ Result<std::vector<ClaimRow>> reproduce(const std::string& name, const Seeds& se
   if (seeds.count() < 2)
     return failure({"--seeds", 1, 1}, "an interval over seeds needs at least two", "for example 1..200");
   std::vector<ClaimRow> rows;
-  const auto wanted = [&](std::string_view experiment) { return name == "all" || name == experiment; };
-  if (wanted("retry-storm")) {
-    auto storm_rows = storm(seeds);
-    if (!storm_rows) return storm_rows;
-    rows = std::move(*storm_rows);
+  for (const Experiment& experiment : all) {
+    if (name != "all" && name != experiment.name) continue;
+    std::vector<ClaimRow> more = experiment.run(seeds);
+    std::sort(more.begin(), more.end(), [](const ClaimRow& a, const ClaimRow& b) {
+      return number_in_article(a) < number_in_article(b);
+    });
+    append(rows, std::move(more));
   }
-  const auto take = [&](std::vector<ClaimRow> more) {
-    for (ClaimRow& row : more) {
-      if (wanted(row.experiment)) rows.push_back(std::move(row));
-    }
-  };
-  take(reproduce_tables());
-  if (wanted("flaky-service")) take(reproduce_flaky(seeds.first, seeds.last));
   return rows;
 }
 
 std::string claims_text(const std::vector<ClaimRow>& rows) {
   std::string out;
+  std::string_view experiment;
   for (const ClaimRow& row : rows) {
-    out += fmt::format("{:<11} {}: {}\n  published: {}\n  ours:      {}\n  why:       {}\n", row.verdict,
-                       row.experiment, row.claim, row.published, row.ours, row.why);
+    if (row.experiment != experiment) {
+      experiment = row.experiment;
+      out += (out.empty() ? "" : "\n\n") + heading(experiment);
+    }
+    const std::size_t space = row.claim.find(' ');
+    const std::string_view claim = row.claim;
+    out += "\n" + side_by_side({{number_column, claim.substr(0, space)},
+                                {verdict_column, row.verdict},
+                                {claim_column, claim.substr(space + 1)},
+                                {published_column, row.published},
+                                {ours_column, row.ours}});
+    out += side_by_side({{why_column, row.why}});
   }
-  return out;
+  return out + "\n" + summary(rows);
 }
 
 }  // namespace retrygate::ci

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "policies/base/rng.hpp"
 #include "sim/experiments/cpython.hpp"
 
 namespace retrygate {
@@ -11,18 +12,19 @@ namespace {
 
 // All times in milliseconds and double, as in the script.
 constexpr double latency = 20;
-constexpr double healthy_failure = 0.01;
 constexpr double spacing = 5.0;
 constexpr double window = spacing * (FlakyResult::requests - 1) + latency;
 
 struct Outage {
   double begin, end;
+  double reached;  // the latest end of this outage and all before it
 };
-using Outages = std::vector<Outage>;
+using Outages = std::vector<Outage>;  // sorted by begin
 
 bool covered(const Outages& outages, double now) {
-  return std::any_of(outages.begin(), outages.end(),
-                     [&](const Outage& o) { return o.begin <= now && now < o.end; });
+  const auto after = std::upper_bound(outages.begin(), outages.end(), now,
+                                      [](double t, const Outage& o) { return t < o.begin; });
+  return after != outages.begin() && now < std::prev(after)->reached;
 }
 
 // The script's down(): a cursor that never goes back.
@@ -41,46 +43,83 @@ class ForwardCursor {
 
 enum class Wait : std::uint8_t { none, fixed, backoff };
 
-double wait(Wait kind, int attempt, CPythonRandom& random) {
+// Where random numbers come from: CPython's one stream in turn, or keys of (request, attempt).
+class Chance {
+ public:
+  Chance(CPythonRandom& stream, std::uint64_t seed, bool common)
+      : stream_(stream),
+        common_(common),
+        faults_(Seed{seed}, Stream::faults),
+        policy_(Seed{seed}, Stream::policy) {}
+  double failure(std::int64_t request, int attempt) {
+    return common_ ? keyed(faults_, request, attempt) : stream_.random();
+  }
+  double jitter(std::int64_t request, int attempt) {  // [0.5, 1.5), as random.uniform(0.5, 1.5)
+    return 0.5 + (1.5 - 0.5) * (common_ ? keyed(policy_, request, attempt) : stream_.random());
+  }
+
+ private:
+  static double keyed(const StreamKey& key, std::int64_t request, int attempt) {
+    return key.at(static_cast<std::uint64_t>(request), 0, static_cast<std::uint64_t>(attempt)).unit();
+  }
+  CPythonRandom& stream_;
+  bool common_;
+  StreamKey faults_, policy_;
+};
+
+double wait(Wait kind, std::int64_t request, int attempt, Chance& chance) {
   if (kind == Wait::none) return 0;
   if (kind == Wait::fixed) return 100;
-  return std::ldexp(40.0, attempt - 1) * random.uniform(0.5, 1.5);
+  return std::ldexp(40.0, attempt - 1) * chance.jitter(request, attempt);
 }
 
-double quantile(const std::vector<double>& sorted, double q) {
-  return sorted.empty() ? 0 : sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size()))];
+double quantile(std::vector<double>& times, double q) {
+  if (times.empty()) return 0;
+  const auto at = times.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(times.size()));
+  std::nth_element(times.begin(), at, times.end());
+  return *at;
 }
 
-FlakyRow run(std::string_view name, Wait kind, int max_attempts, FlakyVariant variant, const Outages& outages,
-             CPythonRandom& random) {
+struct World {
+  const Outages& outages;
+  FlakyVariant variant;
+  double healthy_failure;
+};
+
+FlakyRow run(std::string_view name, Wait kind, int max_attempts, const World& world, Chance& chance) {
   FlakyRow row{.policy = name};
-  ForwardCursor cursor(outages);
+  ForwardCursor cursor(world.outages);
   std::vector<double> times;
-  const std::uint64_t drawn_before = random.draws();
+  times.reserve(FlakyResult::requests);
+  // statistics.mean is exact before its one rounding; long double keeps 10,000 such terms exact enough.
+  long double sum = 0;
+  long double sum_all = 0;
   for (std::int64_t k = 0; k < FlakyResult::requests; ++k) {
     const double arrival = spacing * static_cast<double>(k);
     double now = arrival;
     for (int attempt = 1; attempt <= max_attempts; ++attempt) {
       ++row.attempts;
-      const bool truth = covered(outages, now);
-      const bool told = variant == FlakyVariant::literal ? cursor.down(now) : truth;
+      const bool truth = covered(world.outages, now);
+      const bool told = world.variant == FlakyVariant::literal ? cursor.down(now) : truth;
       if (truth) ++row.truly_down;
       if (truth && !told) ++row.answered_up;
-      if (!told && !(random.random() < healthy_failure)) {
-        times.push_back(now + latency - arrival);
+      const double latency_so_far = now + latency - arrival;
+      if (!told && !(chance.failure(k, attempt) < world.healthy_failure)) {
+        times.push_back(latency_so_far);
+        sum += latency_so_far;
+        sum_all += latency_so_far;
         if (attempt == 1) ++row.first_successes;
         break;
       }
-      if (attempt < max_attempts) now += latency + wait(kind, attempt, random);
+      if (attempt < max_attempts)
+        now += latency + wait(kind, k, attempt, chance);
+      else
+        sum_all += latency_so_far;
     }
   }
-  row.draws = random.draws() - drawn_before;
   row.successes = static_cast<std::int64_t>(times.size());
-  std::sort(times.begin(), times.end());
-  // statistics.mean is exact before its one rounding; long double keeps 10,000 such terms exact enough.
-  long double sum = 0;
-  for (const double t : times) sum += t;
   if (!times.empty()) row.mean_ms = static_cast<double>(sum / static_cast<long double>(times.size()));
+  row.mean_all_ms = static_cast<double>(sum_all / static_cast<long double>(FlakyResult::requests));
   row.p95_ms = quantile(times, 0.95);
   row.p99_ms = quantile(times, 0.99);
   return row;
@@ -88,13 +127,14 @@ FlakyRow run(std::string_view name, Wait kind, int max_attempts, FlakyVariant va
 
 }  // namespace
 
-FlakyResult flaky(std::uint64_t seed, FlakyVariant variant) {
+FlakyResult flaky(std::uint64_t seed, FlakyVariant variant, double healthy_failure) {
   CPythonRandom random(seed);
   Outages outages;
   double t = 0;
   for (int i = 0; i < 300; ++i) {
     t += random.expovariate(1.0 / 2000.0);
-    outages.push_back({t, t + random.uniform(50, 500)});
+    const double end = t + random.uniform(50, 500);
+    outages.push_back({t, end, outages.empty() ? end : std::max(outages.back().reached, end)});
   }
 
   FlakyResult result;
@@ -112,9 +152,16 @@ FlakyResult flaky(std::uint64_t seed, FlakyVariant variant) {
   result.down_fraction = down / window;
   result.covered_fraction = in_union / window;
   // One stream in turn, as printed: the second policy meets other random failures than the first.
-  result.rows = {run("no-retry", Wait::none, 1, variant, outages, random),
-                 run("fixed-100ms", Wait::fixed, 4, variant, outages, random),
-                 run("backoff-40ms", Wait::backoff, 4, variant, outages, random)};
+  const World world{outages, variant, healthy_failure};
+  Chance chance(random, seed, variant == FlakyVariant::common);
+  const auto play = [&](std::string_view name, Wait kind, int max_attempts) {
+    const std::uint64_t before = random.draws();
+    FlakyRow row = run(name, kind, max_attempts, world, chance);
+    row.draws = random.draws() - before;
+    return row;
+  };
+  result.rows = {play("no-retry", Wait::none, 1), play("fixed-100ms", Wait::fixed, 4),
+                 play("backoff-40ms", Wait::backoff, 4)};
   return result;
 }
 

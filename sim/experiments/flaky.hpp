@@ -14,7 +14,10 @@ enum class FlakyVariant : std::uint8_t {
   // inside that outage is told that the server is up.
   literal,
   // The same stream of random numbers, but the server is down whenever any outage covers the moment.
-  corrected
+  corrected,
+  // The outages of that stream, but failures and jitter belong to (request, attempt), so that all three
+  // policies meet the same ones: common random numbers, on this project's own generator.
+  common
 };
 
 struct FlakyRow {
@@ -24,7 +27,8 @@ struct FlakyRow {
   double mean_ms = 0;  // of successes, as printed
   double p95_ms = 0;   // sorted[int(0.95 n)] of successes, as printed
   double p99_ms = 0;
-  std::uint64_t draws = 0;           // random numbers consumed by this policy
+  double mean_all_ms = 0;            // of all requests, given up ones until they gave up
+  std::uint64_t draws = 0;           // random numbers consumed from the one stream
   std::int64_t first_successes = 0;  // requests whose first attempt succeeded
   std::int64_t truly_down = 0;       // attempts that some outage covers
   std::int64_t answered_up = 0;      // of those, how many were told "up"; 0 when corrected
@@ -38,6 +42,7 @@ struct FlakyResult {
   std::array<FlakyRow, 3> rows;
 };
 
-FlakyResult flaky(std::uint64_t seed, FlakyVariant variant);
+// `healthy_failure` is the probability that an attempt fails while no outage runs.
+FlakyResult flaky(std::uint64_t seed, FlakyVariant variant, double healthy_failure = 0.01);
 
 }  // namespace retrygate
