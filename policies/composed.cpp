@@ -16,7 +16,30 @@ Parts parts_of(const Contract& c) {
   parts.cap = {c.cap.value_or(Duration::max()), c.cap_kind};
   parts.limits = {c.max_attempts.value_or(no_attempt_limit), c.elapsed.value_or(Duration::max()),
                   c.deadline.value_or(Duration::max()), c.retry_on, c.idempotent_only.value_or(false)};
+  parts.guards.retry_after = {
+      c.retry_after.value_or(RetryAfterRule::ignore), c.retry_after_max.value_or(Duration::max()),
+      c.retry_after_over == RetryAfterOver::clip ? AboveLimit::clip : AboveLimit::stop};
+  parts.guards.budget = c.budget;
+  parts.guards.breaker = c.breaker;
+  parts.guards.timer_max = c.timer_max.value_or(Duration::max());
+  parts.grid.tick = c.tick;
   return parts;
+}
+
+bool replaces_growth(JitterKind kind) {
+  return kind == JitterKind::decorrelated || kind == JitterKind::decorrelated_v2;
+}
+
+void promise_guards(const Guards& guards, Contract& c) {
+  if (guards.retry_after.rule != RetryAfterRule::ignore) c.retry_after = guards.retry_after.rule;
+  if (guards.retry_after.limit != Duration::max()) {
+    c.retry_after_max = guards.retry_after.limit;
+    if (guards.retry_after.above == AboveLimit::stop) c.retry_after_over = RetryAfterOver::stop;
+    if (guards.retry_after.above == AboveLimit::clip) c.retry_after_over = RetryAfterOver::clip;
+  }
+  c.budget = guards.budget;
+  c.breaker = guards.breaker;
+  if (guards.timer_max != Duration::max()) c.timer_max = guards.timer_max;
 }
 
 // `ratio` and `max` beside the other keys: the way to set a jitter's width on the command line.
@@ -42,7 +65,7 @@ void read_width(Reader& table, Contract& c) {
 
 Contract contract_of(const Parts& parts) {
   Contract c;
-  const bool decorrelated = parts.jitter.kind == JitterKind::decorrelated;
+  const bool decorrelated = replaces_growth(parts.jitter.kind);
   if (!decorrelated) c.growth = parts.backoff.kind;
   if (parts.backoff.kind != GrowthKind::none || decorrelated) c.base = parts.backoff.base;
   if (!decorrelated && parts.backoff.kind == GrowthKind::exponential) c.factor = parts.backoff.factor;
@@ -61,23 +84,42 @@ Contract contract_of(const Parts& parts) {
   if (parts.limits.deadline != Duration::max()) c.deadline = parts.limits.deadline;
   c.retry_on = parts.limits.retry_on;
   if (parts.limits.idempotent_only) c.idempotent_only = true;
+  c.tick = parts.grid.tick;
+  promise_guards(parts.guards, c);
   return c;
 }
 
+std::string to_string(const Guards& g) {
+  std::string text;
+  if (g.retry_after.rule != RetryAfterRule::ignore)
+    text += fmt::format(", Retry-After {}{}", to_string(g.retry_after.rule),
+                        g.retry_after.limit == Duration::max()
+                            ? ""
+                            : fmt::format(" up to {}", to_string(g.retry_after.limit)));
+  if (g.budget) text += fmt::format(", budget: {}", to_string(*g.budget));
+  if (g.breaker) text += fmt::format(", breaker: {}", to_string(*g.breaker));
+  if (g.timer_max != Duration::max()) text += fmt::format(", timer up to {}", to_string(g.timer_max));
+  return text;
+}
+
 std::string to_string(const Parts& p) {
-  const bool decorrelated = p.jitter.kind == JitterKind::decorrelated;
+  const bool decorrelated = replaces_growth(p.jitter.kind);
   std::string text;
   if (decorrelated)
-    text = fmt::format("decorrelated jitter, base {}", to_string(p.backoff.base));
+    text = fmt::format("{} jitter, base {}", to_string(p.jitter.kind), to_string(p.backoff.base));
+  else if (p.backoff.kind == GrowthKind::table)
+    text = fmt::format("table of {} delays", p.backoff.table.size());
   else if (p.backoff.kind == GrowthKind::none)
     text = "no delay";
   else
     text = fmt::format("{} {}", to_string(p.backoff.kind), to_string(p.backoff.base));
   if (!decorrelated && p.backoff.kind == GrowthKind::exponential)
     text += fmt::format(" x{}", p.backoff.factor);
+  if (!decorrelated && p.backoff.kind == GrowthKind::polynomial)
+    text += fmt::format(" n^{}", p.backoff.exponent);
   if (!decorrelated && p.jitter.kind != JitterKind::none)
     text += fmt::format(", jitter {}", to_string(p.jitter));
-  if (p.cap.limit != Duration::max() && p.backoff.kind != GrowthKind::none) {
+  if (p.cap.limit != Duration::max() && (decorrelated || p.backoff.kind != GrowthKind::none)) {
     text += fmt::format(", cap {}{}", to_string(p.cap.limit),
                         p.cap.kind == CapKind::hard ? "" : fmt::format(" ({})", to_string(p.cap.kind)));
   }
@@ -87,7 +129,7 @@ std::string to_string(const Parts& p) {
     text += fmt::format(", deadline {}", to_string(p.limits.deadline));
   if (p.limits.retry_on) text += fmt::format(", on {}", to_string(*p.limits.retry_on));
   if (p.limits.idempotent_only) text += ", idempotent only";
-  return text;
+  return text + to_string(p.guards);
 }
 
 Decision Decorrelated::after(Client&, Call& call, const Attempt& attempt, Rng& rng) const {
@@ -101,27 +143,42 @@ Decision Decorrelated::after(Client&, Call& call, const Attempt& attempt, Rng& r
   return within_time(parts.limits, attempt, drawn);
 }
 
+Duration PartsLaw::delay(Memory& memory, const Attempt& attempt, Rng& rng) const {
+  const Jitter& jitter = parts.jitter;
+  const Cap& cap = parts.cap;
+  const Duration base = parts.backoff.base;
+  Duration drawn;
+  if (jitter.kind == JitterKind::decorrelated_v2) {
+    const Duration d = std::min(cap.limit, decorrelated_v2(base, attempt.number, memory.reached, rng));
+    drawn = on_grid({d, d}, parts.grid, rng);
+  } else if (jitter.kind == JitterKind::decorrelated) {
+    const Duration before = memory.previous == Duration{} ? base : memory.previous;
+    const Duration from = cap.kind == CapKind::before_jitter ? std::min(before, cap.limit) : before;
+    drawn = on_grid({base, std::max(base, from * 3)}, parts.grid, rng);
+    if (cap.kind != CapKind::before_jitter) drawn = std::min(drawn, cap.limit);
+  } else {
+    drawn = on_grid(drawn_from(jitter, cap, ceiling(parts.backoff, attempt.number)), parts.grid, rng);
+    if (cap.kind == CapKind::clamp) drawn = std::min(drawn, cap.limit);
+  }
+  return memory.previous = drawn;
+}
+
 AnyPolicy compose(const Parts& parts) {
-  if (parts.jitter.kind == JitterKind::decorrelated) return Decorrelated{parts};
-  return Composed{parts};
+  const bool plain = !has_guards(parts.guards) && parts.grid == Grid{};
+  if (plain && parts.jitter.kind == JitterKind::decorrelated) return Decorrelated{parts};
+  if (plain && parts.jitter.kind != JitterKind::decorrelated_v2) return Composed{parts};
+  return guard(PartsLaw{parts});
 }
 
 Parts read_parts(Reader& table, const Parts& defaults) {
   Contract c = contract_of(defaults);
   read_contract_keys(table, c);
+  if (const auto tick = table.duration("tick")) c.tick = *tick;
   read_width(table, c);
   // Without growth there is nothing for a cap to hold back; the default one must not contradict the rest.
   if (c.growth == GrowthKind::none && !table.has("cap")) c.cap.reset();
-  if (c.jitter && c.jitter->kind == JitterKind::decorrelated && !table.has("growth")) c.growth.reset();
+  if (c.jitter && replaces_growth(c.jitter->kind) && !table.has("growth")) c.growth.reset();
   judge(table, c);
-  const auto refuse = [&](bool given, std::string_view key) {
-    if (given) table.fail(key, fmt::format("no composed policy keeps this '{}' yet", key), "leave it out");
-  };
-  refuse(c.jitter && c.jitter->kind == JitterKind::decorrelated_v2, "jitter");
-  refuse(c.retry_after.has_value(), "retry_after");
-  refuse(c.budget.has_value(), "budget");
-  refuse(c.breaker.has_value(), "breaker");
-  refuse(c.timer_max.has_value(), "timer_max");
   return parts_of(c);
 }
 

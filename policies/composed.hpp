@@ -1,11 +1,10 @@
-// Policies put together from parts: growth x jitter x cap x limits. What users write in TOML, and what
-// most presets are.
+// Policies put together from parts: growth x jitter x cap x limits x Retry-After x budget x breaker. What
+// users write in TOML, and what most presets are.
 #pragma once
 
 #include "policies/backoff.hpp"
+#include "policies/guarded.hpp"
 #include "policies/jitter.hpp"
-#include "policies/limits.hpp"
-#include "policies/policy.hpp"
 
 namespace retrygate {
 
@@ -15,13 +14,15 @@ struct Parts {
   Jitter jitter;
   Cap cap;
   Limits limits;
+  Guards guards = {};
+  Grid grid = {};
   bool operator==(const Parts&) const = default;
 };
 Contract contract_of(const Parts&);
 std::string to_string(
     const Parts&);  // "exponential base 100ms factor 2, full jitter, cap 5s hard, 12 attempts"
 
-// Every jitter but the decorrelated one: the delay follows from the attempt's number alone.
+// Growth, jitter, cap and limits alone, where the delay follows from the attempt's number: no memory.
 struct Composed {
   Parts parts;
   using Client = Stateless;
@@ -53,10 +54,26 @@ struct Decorrelated {
   friend std::string to_string(const Decorrelated& p) { return to_string(p.parts); }
 };
 
+// Any parts as a law for `Guarded`.
+struct PartsLaw {
+  Parts parts;
+  struct Memory {
+    Duration previous;   // the delay before, 0 before the first retry (decorrelated)
+    double reached = 0;  // f(n - 1 + U) of the retry before (decorrelated-v2)
+  };
+  Duration delay(Memory&, const Attempt&, Rng&) const;
+  const Limits& limits() const { return parts.limits; }
+  const Guards& guards() const { return parts.guards; }
+  Contract contract() const { return contract_of(parts); }
+  bool operator==(const PartsLaw&) const = default;
+  friend std::string to_string(const PartsLaw& p) { return to_string(p.parts); }
+};
+
+// The cheapest policy that has these parts.
 AnyPolicy compose(const Parts&);
 
-// Reads a policy's keys (the contract's, and `ratio` or `max` of a proportional or additive jitter) over
-// `defaults`. Complaints go to the reader's list.
+// Reads a policy's keys (the contract's, `tick`, and `ratio` or `max` of a proportional or additive jitter)
+// over `defaults`. Complaints go to the reader's list.
 Parts read_parts(Reader&, const Parts& defaults);
 
 }  // namespace retrygate

@@ -161,6 +161,18 @@ std::optional<Budget> read_budget(Reader& outer) {
   if (b.kind == token_bucket) b.refill_per_s = bounded(*table, "refill_per_s", 0, many, true, 0);
   if (b.kind == ratio || b.kind == grpc_throttle) b.ratio = bounded(*table, "ratio", 1e-3, 1e3, true, 1);
   if (b.kind == ratio) b.reserve_per_s = bounded(*table, "reserve_per_s", 0, many, false, 0);
+  if (b.kind == aws_adaptive) {
+    // Defaults: botocore 1.35, retries/throttling.py, adaptive.py and bucket.py; the quota is off.
+    b.beta = bounded(*table, "beta", 1e-3, 1, false, 0.7);
+    b.cubic_scale = bounded(*table, "cubic_scale", 1e-3, many, false, 0.4);
+    b.rate_per_s_min = bounded(*table, "rate_per_s_min", 1e-3, many, false, 0.5);
+    b.smoothing = bounded(*table, "smoothing", 1e-3, 1, false, 0.8);
+    b.capacity = bounded(*table, "capacity", 0, many, false, 0);
+    b.cost = bounded(*table, "cost", 1e-3, many, false, 5);
+    b.timeout_cost = bounded(*table, "timeout_cost", 1e-3, many, false, 10);
+    b.window = table->duration("window").value_or(Duration::ms(500));
+    if (b.window <= Duration{}) table->fail("window", "'window' must be above 0");
+  }
   if (b.kind == sre_throttle) b.k = bounded(*table, "k", 1, 1e3, false, 2);
   if (b.kind == ratio || b.kind == sre_throttle) {
     b.window = table->duration("window").value_or(b.kind == ratio ? Duration::s(10) : Duration::s(120));
@@ -228,7 +240,10 @@ std::string to_string(const Budget& b) {
       return fmt::format("{} tokens, a retry costs {} ({} after a timeout)", b.capacity, b.cost,
                          b.timeout_cost);
     case BudgetKind::aws_adaptive:
-      return "adaptive send rate (CUBIC)";
+      return fmt::format("adaptive send rate (CUBIC), at least {}/s{}", b.rate_per_s_min,
+                         b.capacity > 0 ? fmt::format("; {} tokens, a retry costs {} ({} after a timeout)",
+                                                      b.capacity, b.cost, b.timeout_cost)
+                                        : "");
     case BudgetKind::sre_throttle:
       return fmt::format("client-side throttling, k {} over {}", b.k, to_string(b.window));
   }

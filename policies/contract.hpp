@@ -75,20 +75,25 @@ enum class BudgetKind : std::uint8_t {
   grpc_throttle,  // capacity tokens; a failure costs 1, a success gives `ratio`; retries while above half
   aws_quota,  // capacity tokens; a retry costs `cost`, after a timeout `timeout_cost`; a success gives back
               // what the last retry of the call cost, or 1
-  aws_adaptive,  // a measured send rate, cut on throttling and raised by the CUBIC law
+  aws_adaptive,  // a measured send rate, cut on throttling and raised by the CUBIC law; with a capacity, the
+                 // aws_quota as well, as in the SDKs' adaptive mode
   sre_throttle  // sends fail at once with probability max(0, (calls - k * accepts) / (calls + 1)) in `window`
 };
 std::string_view to_string(BudgetKind);
 struct Budget {
   BudgetKind kind = BudgetKind::token_bucket;
-  double capacity = 0;       // tokens
-  double cost = 1;           // tokens of a retry
-  double timeout_cost = 0;   // tokens of a retry after a timeout
-  double refill_per_s = 0;   // tokens per second
-  double ratio = 0;          // retries per call; tokens per success
-  double reserve_per_s = 0;  // retries per second that are always allowed
-  double k = 0;              // sre_throttle: calls per accepted call that are let through
-  Duration window;           // how long a call counts
+  double capacity = 0;        // tokens
+  double cost = 1;            // tokens of a retry
+  double timeout_cost = 0;    // tokens of a retry after a timeout
+  double refill_per_s = 0;    // tokens per second
+  double ratio = 0;           // retries per call; tokens per success
+  double reserve_per_s = 0;   // retries per second that are always allowed
+  double k = 0;               // sre_throttle: calls per accepted call that are let through
+  Duration window = {};       // how long a call counts; aws_adaptive: how long a measurement takes
+  double beta = 0;            // aws_adaptive: a throttled rate is multiplied by it
+  double cubic_scale = 0;     // aws_adaptive: rate(t) = cubic_scale * (t - k)^3 + the rate when throttled
+  double rate_per_s_min = 0;  // aws_adaptive: sends per second that are always allowed
+  double smoothing = 0;       // aws_adaptive: weight of the newest measurement
   bool operator==(const Budget&) const = default;
 };
 std::string to_string(const Budget&);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "policies/base/rng.hpp"
@@ -18,6 +19,23 @@ struct Cap {
 struct Span {
   Duration lo, hi;
 };
+
+// The resolution of the delays, and whether the upper end of an interval is drawn.
+struct Grid {
+  Duration tick = Duration::ns(1);
+  bool half_open = false;  // [lo, hi), unless that is empty
+  bool operator==(const Grid&) const = default;
+};
+
+// Evenly among the multiples of the tick in the interval; the one below it when there is none inside.
+inline Duration on_grid(Span drawn, const Grid& grid, Rng& rng) {
+  const std::int64_t tick = std::max<std::int64_t>(1, grid.tick.ns());
+  const std::int64_t lo = drawn.lo.ns() / tick + (drawn.lo.ns() % tick > 0 ? 1 : 0);
+  std::int64_t hi = drawn.hi.ns() / tick;
+  if (hi < lo) return Duration::ns(hi * tick);
+  if (grid.half_open && hi > lo && drawn.hi.ns() % tick == 0) --hi;
+  return lo == hi ? Duration::ns(lo * tick) : rng.between(Duration::ns(lo), Duration::ns(hi)) * tick;
+}
 
 // The interval a jitter draws from around ceiling c (decorrelated has its own, see Decorrelated).
 inline Span span(const Jitter& jitter, Duration c) {
@@ -47,12 +65,29 @@ inline Span below_cap(Span drawn, Duration cap) {
   return {std::max(Duration{}, drawn.lo - over), cap};
 }
 
-inline Duration delay(const Jitter& jitter, const Cap& cap, Duration ceiling, Rng& rng) {
+// What is drawn from, before a clamp.
+inline Span drawn_from(const Jitter& jitter, const Cap& cap, Duration ceiling) {
   const Duration c = cap.kind == CapKind::clamp ? ceiling : std::min(cap.limit, ceiling);
-  Span drawn = span(jitter, c);
-  if (cap.kind == CapKind::hard) drawn = below_cap(drawn, cap.limit);
+  const Span drawn = span(jitter, c);
+  return cap.kind == CapKind::hard ? below_cap(drawn, cap.limit) : drawn;
+}
+
+inline Duration delay(const Jitter& jitter, const Cap& cap, Duration ceiling, Rng& rng) {
+  const Span drawn = drawn_from(jitter, cap, ceiling);
   const Duration d = drawn.lo == drawn.hi ? drawn.lo : rng.between(drawn.lo, drawn.hi);
   return cap.kind == CapKind::clamp ? std::min(cap.limit, d) : d;
+}
+
+// delay = base / 1.4 * (f(n - 1 + U) - f(n - 2 + U')), f(t) = 2^t tanh(sqrt(4 t)), U' the draw of the retry
+// before; the second f is 0 at the first retry. `reached` carries f from retry to retry.
+// Source: Polly, RetryHelper.DecorrelatedJitterBackoffV2 (8.7); there too an infinite f means the longest
+// delay there is.
+inline Duration decorrelated_v2(Duration base, std::int64_t n, double& reached, Rng& rng) {
+  const double t = static_cast<double>(n - 1) + rng.unit();
+  const double before = reached;
+  reached = std::exp2(t) * std::tanh(std::sqrt(4 * t));
+  if (std::isinf(reached)) return Duration::max();
+  return base.scaled(std::max(0.0, reached - before) / 1.4);
 }
 
 }  // namespace retrygate

@@ -4,33 +4,56 @@
 #include <limits>
 #include <optional>
 
+#include "policies/classify.hpp"
 #include "policies/contract.hpp"
 
 namespace retrygate {
 
+// What is done with a delay that would pass `elapsed`. Libraries differ; `stop` is what the contract means.
+enum class AtElapsed : std::uint8_t {
+  stop,   // no wait: the call ends
+  clip,   // the wait is cut to what is left
+  ignore  // tested before the wait alone: the last wait may pass it
+};
+
 struct Limits {
   std::int64_t max_attempts = std::numeric_limits<std::int64_t>::max();
-  Duration elapsed = Duration::max();   // the next attempt must start within this of the call's start
-  Duration deadline = Duration::max();  // the next attempt must start before this
-  std::optional<RetryOn> retry_on;      // absent: every failure is retried
-  bool idempotent_only = false;
+  Duration elapsed = Duration::max();    // the next attempt must start within this of the call's start
+  Duration deadline = Duration::max();   // the next attempt must start before this
+  std::optional<RetryOn> retry_on = {};  // absent: every failure is retried
+  bool idempotent_only = false;  // a request that is not idempotent is repeated only if surely not sent
+  AtElapsed at_elapsed = AtElapsed::stop;
   bool operator==(const Limits&) const = default;
 };
+
+// Is this a failure that the policy would retry if nothing else forbade it?
+inline bool worth_another_try(const Limits& limits, const Attempt& attempt) {
+  const Status status = attempt.outcome.status;
+  if (status.succeeded() || cancelled(status)) return false;
+  if (limits.retry_on && !limits.retry_on->contains(status)) return false;
+  return !limits.idempotent_only || attempt.idempotent || surely_not_sent(status);
+}
 
 // Why this attempt is the last whatever the delay would be, if it is.
 inline std::optional<Stop> last(const Limits& limits, const Attempt& attempt) {
   if (attempt.outcome.status.succeeded()) return Stop::success;
-  if (limits.retry_on && !limits.retry_on->contains(attempt.outcome.status)) return Stop::not_retryable;
-  if (limits.idempotent_only && !attempt.idempotent) return Stop::not_retryable;
+  if (!worth_another_try(limits, attempt))
+    return cancelled(attempt.outcome.status) ? Stop::cancelled : Stop::not_retryable;
   if (attempt.number >= limits.max_attempts) return Stop::attempts;
   return std::nullopt;
 }
 
 // Wait, unless the next attempt would then start too late.
 inline Decision within_time(const Limits& limits, const Attempt& attempt, Duration delay) {
+  if (limits.at_elapsed != AtElapsed::stop && limits.elapsed != Duration::max()) {
+    const Duration left = limits.elapsed - (attempt.finished - attempt.call_started);
+    if (left <= Duration{}) return Decision::stop(Stop::deadline);
+    if (limits.at_elapsed == AtElapsed::clip) delay = std::min(delay, left);
+  }
   const Instant next = attempt.finished + delay;
   const Duration since_call = next - attempt.call_started;
-  if (since_call > limits.elapsed) return Decision::stop(Stop::deadline);
+  if (since_call > limits.elapsed && limits.at_elapsed == AtElapsed::stop)
+    return Decision::stop(Stop::deadline);
   if (limits.deadline != Duration::max() && since_call >= limits.deadline)
     return Decision::stop(Stop::deadline);
   if (attempt.deadline != Instant::never() && next >= attempt.deadline) return Decision::stop(Stop::deadline);

@@ -15,6 +15,9 @@ struct Deviation {
   std::string_view invariant;  // id
   std::string_view why;
   std::string_view source;
+  // Does a check of the replica with its default parameters show it? Not where the original throws or wraps
+  // and the replica saturates, nor where it takes more attempts or another setting than the default.
+  bool shows = true;
 };
 
 struct Preset {
