@@ -196,6 +196,11 @@ Alternative alternative(Reader& params) {
   return static_cast<Alternative>(word.value_or(0));
 }
 
+Law law_of(Reader& params) {
+  if (given(params, "method") == nullptr) return Law::exact;
+  return static_cast<Law>(params.word("method", {"exact", "normal"}).value_or(0));
+}
+
 Draws draws_of(Reader& params) {
   Draws draws;
   draws.count = static_cast<std::uint64_t>(integer_or(params, "draws", 100'000, 1, 1'000'000'000));

@@ -10,6 +10,7 @@
 
 #include "policies/base/config.hpp"
 #include "stats/arrangements.hpp"
+#include "stats/mann_whitney.hpp"
 #include "stats/status.hpp"
 
 namespace retrygate::stats {
@@ -43,6 +44,7 @@ double positive(Reader&, std::string_view key, std::optional<double> otherwise =
 double fraction(Reader&, std::string_view key, std::optional<double> otherwise = {});
 double level(Reader& params);             // `conf_level`, strictly between 0 and 1; 0.95
 Alternative alternative(Reader& params);  // `alternative`: two.sided (default), less, greater
+Law law_of(Reader& params);               // `method`: exact (default) or normal
 Draws draws_of(Reader& params);           // `draws` (100000), `seed` (1), `threads` (1)
 
 // Are there complaints? Then return failure_of(the_case).
