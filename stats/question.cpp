@@ -1,0 +1,230 @@
+#include "stats/question.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "stats/distributions.hpp"
+#include "stats/sample.hpp"
+
+namespace retrygate::stats {
+namespace {
+
+bool finite(const std::vector<double>& x) {
+  return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
+}
+
+double sign(const Question& q) { return q.lower_is_better ? 1 : -1; }
+
+// Values that differ by so much differ by rounding only.
+double rounding(const Question& q) {
+  double size = 0;
+  for (const double v : q.pairs.baseline) size = std::max(size, std::abs(v));
+  for (const double v : q.pairs.candidate) size = std::max(size, std::abs(v));
+  return 8 * std::numeric_limits<double>::epsilon() * size;
+}
+
+double effect(const Question& q) {
+  return q.pairs.relative ? mean(q.pairs.candidate) / mean(q.pairs.baseline) - 1 : mean(differences(q.pairs));
+}
+
+// Do all seeds tell the same effect? Up to rounding: 0.4 - 0.1 and 0.5 - 0.2 differ in the last bit, which is
+// no spread. A relative effect is the same in all seeds when candidate and baseline are proportional.
+bool constant(const Question& q) {
+  const std::vector<double>&b = q.pairs.baseline, &c = q.pairs.candidate;
+  const double factor = q.pairs.relative ? mean(c) / mean(b) : 1;
+  const double first = q.pairs.relative ? 0 : c[0] - b[0];
+  const double allowed = rounding(q) * std::max(1.0, std::abs(factor));
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    if (std::abs(c[i] - factor * b[i] - first) > allowed) return false;
+  }
+  return true;
+}
+
+// All seeds but a few show one and the same difference: no law to resample from. The share of seeds that
+// differ is bounded exactly (Clopper and Pearson), and none is taken to differ by more than the worst seen.
+struct Sparse {
+  double usual = 0;  // the difference of most seeds
+  std::size_t others = 0;
+  std::size_t worse = 0, better = 0;  // of the others
+  double worst_by = 0, best_by = 0;   // at most, not negative
+};
+std::optional<Sparse> sparse(const Question& q) {
+  std::vector<double> d = differences(q.pairs);
+  for (double& v : d) v *= sign(q);
+  std::sort(d.begin(), d.end());
+  const double allowed = rounding(q);
+  std::size_t most = 0;
+  Sparse s;
+  for (std::size_t begin = 0; begin < d.size();) {
+    std::size_t end = begin + 1;
+    while (end < d.size() && d[end] - d[begin] <= allowed) ++end;
+    if (end - begin > most) {
+      most = end - begin;
+      s.usual = d[begin];
+      s.better = begin;
+      s.worse = d.size() - end;
+    }
+    begin = end;
+  }
+  s.others = d.size() - most;
+  if (s.others >= sparse_below || 2 * s.others >= d.size()) return std::nullopt;
+  // With a margin in % the usual difference must mean the same in every seed.
+  if (q.pairs.relative && std::abs(s.usual) > allowed) return std::nullopt;
+  s.worst_by = s.worse > 0 ? d.back() - s.usual : 0;
+  s.best_by = s.better > 0 ? s.usual - d.front() : 0;
+  return s;
+}
+
+// The share of seeds, at most: exact upper bound at level 1 - a for k of n.
+double share_at_most(std::size_t k, std::size_t n, double a) {
+  return beta_upper_quantile(a, static_cast<double>(k) + 1, static_cast<double>(n - k));
+}
+
+}  // namespace
+
+std::string_view to_string(Answer answer) {
+  switch (answer) {
+    case Answer::pass:
+      return "pass";
+    case Answer::fail:
+      return "fail";
+    case Answer::inconclusive:
+      return "inconclusive";
+  }
+  return "";
+}
+
+std::string_view to_string(Asking asking) {
+  switch (asking) {
+    case Asking::not_worse:
+      return "not-worse";
+    case Asking::better:
+      return "better";
+    case Asking::equivalent:
+      return "equivalent";
+  }
+  return "";
+}
+
+std::vector<double> differences(const Pairs& pairs) {
+  std::vector<double> d;
+  for (std::size_t i = 0; i < pairs.baseline.size(); ++i) d.push_back(pairs.candidate[i] - pairs.baseline[i]);
+  return d;
+}
+
+Bounds turned(const Question& q, double low, double high) {
+  return q.lower_is_better ? Bounds{low, high} : Bounds{-high, -low};
+}
+
+Answer by_bounds(const Question& q, Bounds b) {
+  switch (q.asking) {
+    case Asking::not_worse:
+      return b.high <= q.margin ? Answer::pass : b.low > q.margin ? Answer::fail : Answer::inconclusive;
+    case Asking::better:
+      return b.high <= -q.margin ? Answer::pass : b.low > -q.margin ? Answer::fail : Answer::inconclusive;
+    case Asking::equivalent:
+      if (b.high <= q.margin && b.low >= -q.margin) return Answer::pass;
+      return b.low > q.margin || b.high < -q.margin ? Answer::fail : Answer::inconclusive;
+  }
+  return Answer::inconclusive;
+}
+
+std::vector<Limit> limits(const Question& q) {
+  switch (q.asking) {
+    case Asking::not_worse:
+      return {{1, q.margin}};
+    case Asking::better:
+      return {{1, -q.margin}};
+    case Asking::equivalent:
+      return {{1, q.margin}, {-1, q.margin}};
+  }
+  return {};
+}
+
+double toward(const Question& q, const Limit& limit, double effect) { return limit.side * sign(q) * effect; }
+
+double joint(const Question& q, const std::function<double(const Limit&)>& p) {
+  const std::vector<Limit> all = limits(q);
+  double least = 1;
+  for (const Limit& limit : all) least = std::min(least, p(limit));
+  return std::min(1.0, static_cast<double>(all.size()) * least);
+}
+
+std::size_t constant_decides_from(double a) {
+  return static_cast<std::size_t>(std::ceil(std::log(a) / std::log(0.95)));
+}
+
+std::optional<Ruling> settled(const Question& q, double pass_alpha, double fail_alpha) {
+  const std::size_t n = q.pairs.baseline.size(), least = constant_decides_from(pass_alpha);
+  Ruling r;
+  if (q.same_policy) {
+    r.answer = Answer::pass;
+    r.method = "unchanged";
+    r.low = r.high = 0.0;
+    r.note = "the same policy on both sides";
+    return r;
+  }
+  r.effect = effect(q);
+  const double bad = sign(q) * r.effect;
+  const Answer by_value = by_bounds(q, {bad, bad});
+  if (q.deterministic && constant(q)) {
+    r.answer = by_value;
+    r.method = "deterministic";
+    r.low = r.high = r.effect;
+    r.note = "no policy drew a random number: deterministic, more seeds add nothing";
+    return r;
+  }
+  if (n == 1) {
+    r.method = "one seed";
+    r.seeds_needed = bootstrap_from;
+    r.note = "one seed says nothing about the others";
+    return r;
+  }
+  if (constant(q)) {
+    r.method = "constant difference";
+    r.answer = n >= least ? by_value : Answer::inconclusive;
+    if (n < least) r.seeds_needed = least;
+    r.note = fmt::format("all {} seeds agree: at most {:.1f} % of seeds can differ ({:.3g} %)", n,
+                         100 * share_at_most(0, n, pass_alpha), 100 * (1 - pass_alpha));
+    return r;
+  }
+  const auto few = sparse(q);
+  if (!few) return std::nullopt;
+  r.method = "few seeds differ";
+  const double unit = q.pairs.relative ? mean(q.pairs.baseline) : 1;
+  const auto bounds = [&](double a) {
+    return Bounds{(few->usual - share_at_most(few->better, n, a) * few->best_by) / unit,
+                  (few->usual + share_at_most(few->worse, n, a) * few->worst_by) / unit};
+  };
+  const Bounds shown = bounds(pass_alpha);
+  r.low = sign(q) > 0 ? shown.low : -shown.high;
+  r.high = sign(q) > 0 ? shown.high : -shown.low;
+  const Answer passes = by_bounds(q, shown), fails = by_bounds(q, bounds(fail_alpha));
+  if (n >= least)
+    r.answer = passes == Answer::pass  ? Answer::pass
+               : fails == Answer::fail ? Answer::fail
+                                       : Answer::inconclusive;
+  if (r.answer == Answer::inconclusive) r.seeds_needed = std::max(least, 4 * n);
+  r.note = fmt::format(
+      "only {} of {} seeds differ from the rest; the bound takes the worst of them for the worst there is",
+      few->others, n);
+  return r;
+}
+
+Errors faults(std::span<const Question> questions) {
+  Errors errors;
+  for (const Question& q : questions) {
+    RG_ASSERT(!q.pairs.baseline.empty() && q.pairs.baseline.size() == q.pairs.candidate.size(),
+              fmt::format("{} pairs", q.pairs.baseline.size()));
+    RG_ASSERT(finite(q.pairs.baseline) && finite(q.pairs.candidate), "a sample is not finite");
+    if (q.pairs.relative && !(mean(q.pairs.baseline) > rounding(q)))
+      errors.push_back({q.where, "a margin in % of a baseline whose mean is not above 0 has no meaning",
+                        "write an absolute margin such as \"0.5\""});
+  }
+  return errors;
+}
+
+}  // namespace retrygate::stats
