@@ -1,10 +1,13 @@
 #include "properties/check.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <exception>
+
+#include "properties/search.hpp"
 
 namespace retrygate {
 namespace {
@@ -24,19 +27,42 @@ std::uint64_t seed_of(Seed suite, std::string_view invariant, std::string_view s
 // One check of one subject accuses a faithful one at most this often, all statistical invariants together.
 constexpr double alpha_of_a_subject = 1e-9;
 
-VerdictRow judge_one(const Invariant& invariant, const Subject& subject, const Options& options,
-                     double alpha) {
+double alpha_of_an_invariant() {
+  const auto statistical = std::count_if(invariants().begin(), invariants().end(), [](const Invariant& i) {
+    return i.evidence == Evidence::statistical;
+  });
+  return alpha_of_a_subject / static_cast<double>(std::max<std::ptrdiff_t>(1, statistical));
+}
+
+// The edges that users' settings have met: nothing, one nanosecond, everything.
+constexpr std::array edges = {"base=0ns",       "base=1ns",     "base=1ns,cap=1ns",  "cap=1ns",
+                              "max_attempts=1", "max=1ns",      "ratio=0.000000001", "ratio=1",
+                              "factor=1",       "deadline=1ns", "elapsed=1ns"};
+
+}  // namespace
+
+VerdictRow check_one(const Invariant& invariant, const Subject& subject, const Options& options) {
   VerdictRow row{subject.name, &invariant, Verdict::not_promised, {}, {}};
-  if (!invariant.applies(subject.contract)) return row;
+  if (!invariant.applies(subject)) return row;
   Trial trial;
   trial.seed = seed_of(options.seed, invariant.id, subject.name);
+  trial.suite_seed = options.seed.value;
   trial.cases = options.cases;
-  trial.alpha = alpha;
+  trial.alpha = alpha_of_an_invariant();
+  trial.jumps = subject.jumps;
+  // What a generator of its own decided does not come back: smaller cases would be other ones.
+  if (!subject.keyed) trial.shrinks = 0;
+  if (const auto saved = options.replay.find(invariant.id); saved != options.replay.end())
+    trial.replay = saved->second;
+  if (options.first_failure)
+    trial.first_failure = [&](const std::string& text) { options.first_failure(invariant, text); };
   Finding found;
   try {
     found = invariant.check(subject, trial);
   } catch (const std::exception& e) {
     found = {Verdict::broken, fmt::format("the checker raised: {}", e.what()), {}};
+  } catch (...) {
+    found = {Verdict::broken, "the checker raised something that is no std::exception", {}};
   }
   row.verdict = found.verdict;
   row.note = std::move(found.note);
@@ -53,7 +79,29 @@ VerdictRow judge_one(const Invariant& invariant, const Subject& subject, const O
   return row;
 }
 
-}  // namespace
+Subject subject_of(const NamedPolicy& named) {
+  Subject subject{named.name, named.policy, named.policy.contract(), named.preset->deviations};
+  for (const std::string_view settings : edges) {
+    const bool has_overrides = named.name.find(':') != std::string::npos;
+    const auto edge = find_policy(fmt::format("{}{}{}", named.name, has_overrides ? "," : ":", settings), {});
+    if (edge) subject.variants.push_back({std::string(settings), edge->policy});
+  }
+  return subject;
+}
+
+std::string attempts_tried(const Subject& subject) {
+  std::vector<std::string> tried, left_out;
+  const auto& numbers = attempt_numbers();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] > 70)
+      (i < numbers_tried(subject.jumps) ? tried : left_out).push_back(std::to_string(numbers[i]));
+  }
+  std::string text = fmt::format("attempts tried: 1..70, {}", fmt::join(tried, ", "));
+  if (!left_out.empty()) text += fmt::format("; not tried: {}", fmt::join(left_out, ", "));
+  if (subject.contract.max_attempts)
+    text += fmt::format("; as far as its {} attempts go", *subject.contract.max_attempts);
+  return text;
+}
 
 std::string_view to_string(Level level) { return level == Level::must ? "MUST" : "SHOULD"; }
 std::string_view to_string(Evidence evidence) {
@@ -66,16 +114,12 @@ std::string_view to_string(Verdict verdict) {
 }
 
 std::vector<VerdictRow> check(const Subject& subject, const Options& options) {
-  const auto statistical = std::count_if(invariants().begin(), invariants().end(), [](const Invariant& i) {
-    return i.evidence == Evidence::statistical;
-  });
-  const double alpha = alpha_of_a_subject / static_cast<double>(std::max<std::ptrdiff_t>(1, statistical));
   std::vector<VerdictRow> rows;
   for (const Invariant& invariant : invariants()) {
     if (!options.only.empty() &&
         std::find(options.only.begin(), options.only.end(), invariant.id) == options.only.end())
       continue;
-    rows.push_back(judge_one(invariant, subject, options, alpha));
+    rows.push_back(check_one(invariant, subject, options));
   }
   return rows;
 }

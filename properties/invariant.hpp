@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,11 +20,24 @@ std::string_view to_string(Level);
 std::string_view to_string(Evidence);
 std::string_view to_string(Verdict);
 
+// The same policy at an edge of its settings: no delay, a delay of 1 ns, a cap as low as the base.
+struct Variant {
+  std::string settings;  // "base=0ns"
+  AnyPolicy policy;
+};
+
 struct Subject {
   std::string name;
   AnyPolicy policy;
   Contract contract;
   std::vector<Deviation> deviations = {};
+  std::vector<Variant> variants = {};
+  // The policy as a fresh process would have it. Absent: the same value, with other seeds.
+  std::function<AnyPolicy(std::uint64_t process)> fresh = {};
+  // Do decisions follow from the Rng that is passed in? A program with a generator of its own says no: the
+  // same case may then give another delay.
+  bool keyed = true;
+  bool jumps = true;  // may attempt numbers skip?
 };
 
 struct Counterexample {
@@ -38,6 +53,10 @@ struct Trial {
   int cases = 200;
   int shrinks = 400;     // at most so many smaller cases are tried
   double alpha = 1e-10;  // of a statistical invariant: how often a faithful subject may be accused
+  bool jumps = true;     // may attempt numbers skip?
+  std::optional<std::string> replay = {};                      // the token of a case to try first
+  std::function<void(const std::string&)> first_failure = {};  // told of it before anything is shrunk
+  std::uint64_t suite_seed = 1;                                // what `seed` was made from
 };
 
 struct Finding {
@@ -52,8 +71,8 @@ struct Invariant {
   Evidence evidence;
   std::string_view claim;
   std::string_view why;
-  std::string_view source;           // where users were bitten
-  bool (*applies)(const Contract&);  // does the contract promise it at all?
+  std::string_view source;          // where users were bitten
+  bool (*applies)(const Subject&);  // is it promised at all?
   Finding (*check)(const Subject&, const Trial&);
 };
 

@@ -1,5 +1,6 @@
 // The invariants against policies that are known to be bad, and against ones that are known to be good.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace retrygate {
 namespace {
 
 VerdictRow killer(const Mutant& mutant, Seed seed) {
-  const Subject subject{std::string(mutant.id), mutant.policy, mutant.policy.contract()};
+  const Subject subject = subject_of(mutant);
   Options options;
   options.seed = seed;
   options.only = {std::string(mutant.killed_by)};
@@ -45,6 +46,32 @@ TEST(KillMatrix, EveryMutantDiesByTheInvariantItNames) {
       EXPECT_NE(row.counterexample.shrunk, "") << mutant.id;
       EXPECT_NE(row.counterexample.repeat, "") << mutant.id;
     }
+  }
+}
+
+// A fault breaks the invariant that it names, those that are listed with a reason, and no other.
+TEST(KillMatrix, NoMutantDiesByAnUnrelatedInvariant) {
+  for (const Mutant& mutant : mutants()) {
+    std::set<std::string_view> allowed(mutant.also.begin(), mutant.also.end());
+    EXPECT_EQ(mutant.also.empty(), mutant.because.empty()) << mutant.id << ": the others need a reason";
+    allowed.insert(mutant.killed_by);
+    std::set<std::string_view> killers;
+    for (const VerdictRow& row : check(subject_of(mutant))) {
+      EXPECT_NE(row.verdict, Verdict::broken) << mutant.id << ", " << row.invariant->id << ": " << row.note;
+      if (row.verdict != Verdict::fails) continue;
+      killers.insert(row.invariant->id);
+      EXPECT_TRUE(allowed.contains(row.invariant->id))
+          << mutant.id << " (" << mutant.killed_by << "), " << row.invariant->id << ": "
+          << row.counterexample.shrunk;
+    }
+    EXPECT_EQ(killers, allowed) << mutant.id << " KILLERS " << fmt::format("{}", fmt::join(killers, " "));
+  }
+}
+
+TEST(KillMatrix, KindsAndInvariantsAreKnown) {
+  for (const Mutant& mutant : mutants()) {
+    EXPECT_EQ(std::count(fault_kinds().begin(), fault_kinds().end(), mutant.kind), 1) << mutant.id;
+    EXPECT_NE(invariants().find(mutant.killed_by), nullptr) << mutant.id;
   }
 }
 

@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 #include <rapidcheck.h>
 
-#include <exception>
+#include <algorithm>
+#include <charconv>
+
+#include "policies/base/rng.hpp"
 
 namespace retrygate {
 namespace {
@@ -21,11 +24,135 @@ rc::Gen<std::size_t> attempt_index(std::size_t start) {
 
 std::string text(const Case& c) {
   return fmt::format(
-      "attempt {}, seed {}, client {}, call {}, call started at {}, {} permille of the limit used", c.attempt,
-      c.seed, c.client, c.call, to_string(c.started), c.permille);
+      "attempt {}, seed {}, client {}, call {}, call started at {}, {} permille of the limit used, choice {}",
+      c.attempt, c.seed, c.client, c.call, to_string(c.started), c.permille, c.choice);
 }
 
+// seed:case:path, the path being the number of the smaller case that was taken at each step.
+struct Token {
+  std::uint64_t seed = 0;
+  int number = 0;
+  std::vector<std::size_t> path;
+};
+
+template <class Number>
+bool read_number(std::string_view& text, Number& into) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+  if (error != std::errc{}) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+std::optional<Token> parse_token(std::string_view text) {
+  Token token;
+  const auto skip = [&text](char mark) {
+    if (text.empty() || text.front() != mark) return false;
+    text.remove_prefix(1);
+    return true;
+  };
+  if (!read_number(text, token.seed) || !skip(':') || !read_number(text, token.number) || !skip(':'))
+    return std::nullopt;
+  if (token.number < 0) return std::nullopt;
+  while (!text.empty()) {
+    std::size_t step = 0;
+    if (!token.path.empty() && !skip('.')) return std::nullopt;
+    if (!read_number(text, step)) return std::nullopt;
+    token.path.push_back(step);
+  }
+  return token;
+}
+
+class Search {
+ public:
+  Search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint)
+      : trial_(trial), complaint_(complaint) {}
+
+  Finding run() {
+    if (auto found = replayed()) return *found;
+    rc::Random random(trial_.seed);
+    for (int i = 0; i < trial_.cases; ++i) {
+      const auto first = property(i)(random.split(), rc::kNominalSize);
+      if (fails(first)) return shrunk(first, {trial_.seed, i, {}});
+    }
+    return {};
+  }
+
+ private:
+  using Property = rc::Shrinkable<rcd::CaseDescription>;
+
+  rc::Gen<rcd::CaseDescription> property(int number) {
+    const std::size_t start = static_cast<std::size_t>(number) % numbers_tried(trial_.jumps);
+    return rcd::toProperty([this, start] {
+      Case c;
+      c.attempt = attempt_numbers()[*attempt_index(start)];
+      c.seed = *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << 32);
+      c.client = *rc::gen::inRange<std::uint64_t>(0, 10'000);
+      c.call = *rc::gen::inRange<std::uint64_t>(0, 1'000);
+      c.started = Duration::ns(*rc::gen::inRange<std::int64_t>(0, 100'000'000'000));
+      c.permille = *rc::gen::inRange<std::int64_t>(0, 1'300);
+      c.choice = *rc::gen::inRange<std::uint64_t>(0, 1'000'000);
+      const auto wrong = complaint_(c);
+      if (!wrong) return;
+      failed_ = fmt::format("{}: {}", text(c), *wrong);
+      RC_FAIL(failed_);
+    });
+  }
+
+  static bool fails(const Property& p) { return p.value().result.type == rcd::CaseResult::Type::Failure; }
+
+  // The case of the token, if it still fails.
+  std::optional<Finding> replayed() {
+    if (!trial_.replay) return std::nullopt;
+    const auto token = parse_token(*trial_.replay);
+    if (!token) return Finding{Verdict::broken, fmt::format("'{}' is no token", *trial_.replay), {}};
+    rc::Random random(token->seed);
+    rc::Random own = random.split();
+    for (int i = 0; i < token->number; ++i) own = random.split();
+    Property at = property(token->number)(own, rc::kNominalSize);
+    for (const std::size_t step : token->path) {
+      auto candidates = at.shrinks();
+      rc::Maybe<Property> next;
+      for (std::size_t i = 0; i <= step; ++i) next = candidates.next();
+      if (!next) break;
+      at = *next;
+    }
+    if (!fails(at)) return std::nullopt;
+    return shrunk(at, *token);
+  }
+
+  Finding shrunk(const Property& first, Token token) {
+    Finding found{Verdict::fails, {}, {failed_, failed_, {}, {}}};
+    if (trial_.first_failure) trial_.first_failure(failed_);
+    std::size_t place = 0;
+    auto candidates = first.shrinks();
+    for (int tried = 0; tried < trial_.shrinks; ++tried) {
+      const auto next = candidates.next();
+      if (!next) break;
+      if (fails(*next)) {
+        found.counterexample.shrunk = failed_;
+        token.path.push_back(place);
+        place = 0;
+        candidates = next->shrinks();
+      } else {
+        ++place;
+      }
+    }
+    found.counterexample.token =
+        fmt::format("{}:{}:{}", token.seed, token.number, fmt::join(token.path, "."));
+    return found;
+  }
+
+  const Trial& trial_;
+  const std::function<std::optional<std::string>(const Case&)>& complaint_;
+  std::string failed_;  // the text of the case that failed last
+};
+
 }  // namespace
+
+std::size_t pick(const Case& c, std::size_t place, std::size_t n) {
+  if (c.choice == 0) return 0;
+  return static_cast<std::size_t>(detail::mix(c.choice, place + 1) % n);
+}
 
 const std::vector<std::int64_t>& attempt_numbers() {
   static const std::vector<std::int64_t> numbers = [] {
@@ -42,47 +169,14 @@ const std::vector<std::int64_t>& attempt_numbers() {
   return numbers;
 }
 
+std::size_t numbers_tried(bool jumps) {
+  const auto& all = attempt_numbers();
+  if (jumps) return all.size();
+  return static_cast<std::size_t>(std::upper_bound(all.begin(), all.end(), dense_to) - all.begin());
+}
+
 Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint) {
-  rc::Random random(trial.seed);
-  std::string failed;  // the text of the case that failed last
-  const std::size_t numbers = attempt_numbers().size();
-  for (int i = 0; i < trial.cases; ++i) {
-    const auto body = [&, start = static_cast<std::size_t>(i) % numbers] {
-      Case c;
-      c.attempt = attempt_numbers()[*attempt_index(start)];
-      c.seed = *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << 32);
-      c.client = *rc::gen::inRange<std::uint64_t>(0, 10'000);
-      c.call = *rc::gen::inRange<std::uint64_t>(0, 1'000);
-      c.started = Duration::ns(*rc::gen::inRange<std::int64_t>(0, 100'000'000'000));
-      c.permille = *rc::gen::inRange<std::int64_t>(0, 1'300);
-      const auto wrong = complaint(c);
-      if (!wrong) return;
-      failed = fmt::format("{}: {}", text(c), *wrong);
-      RC_FAIL(failed);
-    };
-    const rc::Gen<rcd::CaseDescription> property = rcd::toProperty(body);
-    const auto first = property(random.split(), rc::kNominalSize);
-    if (first.value().result.type != rcd::CaseResult::Type::Failure) continue;
-    Finding found{Verdict::fails, {}, {failed, failed, {}, {}}};
-    std::vector<std::size_t> path;
-    std::size_t place = 0;
-    auto candidates = first.shrinks();
-    for (int tried = 0; tried < trial.shrinks; ++tried) {
-      const auto next = candidates.next();
-      if (!next) break;
-      if (next->value().result.type == rcd::CaseResult::Type::Failure) {
-        found.counterexample.shrunk = failed;
-        path.push_back(place);
-        place = 0;
-        candidates = next->shrinks();
-      } else {
-        ++place;
-      }
-    }
-    found.counterexample.token = fmt::format("{}:{}:{}", trial.seed, i, fmt::join(path, "."));
-    return found;
-  }
-  return {};
+  return Search(trial, complaint).run();
 }
 
 }  // namespace retrygate

@@ -21,13 +21,21 @@ struct Case {
   std::uint64_t call = 0;
   Duration started;           // of the call
   std::int64_t permille = 0;  // of a time limit: how much of it was used up
+  std::uint64_t choice = 0;   // what else an invariant chooses by, see `pick`
 };
 
-// Attempts tried: dense to 70, then where counters and powers of two have ended in the past.
+// One of `n` things, n >= 1; `place` tells apart the choices of one case. The first one for choice 0.
+std::size_t pick(const Case&, std::size_t place, std::size_t n);
+
+// Attempts tried: dense to 70, then where counters and powers of two have ended in the past. Without jumps
+// nothing beyond dense_to.
+inline constexpr std::int64_t dense_to = 1100;
 const std::vector<std::int64_t>& attempt_numbers();
+std::size_t numbers_tried(bool jumps);  // how many of them, from the first
 
 // `complaint` returns what is wrong with a case, if anything. Case i takes the i-th attempt number, so
-// that all are tried; the rest is drawn. Deterministic, and bounded by trial.cases and trial.shrinks.
+// that all are tried; the rest is drawn. A case to replay comes first. Deterministic, and bounded by
+// trial.cases and trial.shrinks.
 Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint);
 
 }  // namespace retrygate

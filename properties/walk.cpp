@@ -27,27 +27,36 @@ CallUnderTest::CallUnderTest(const Subject& subject, const Case& c, Slot& client
   subject_.policy.start_call(call_.get());
 }
 
-Decision CallUnderTest::tell(std::int64_t attempt, Instant now, Status status) {
+Decision CallUnderTest::tell(std::int64_t attempt, Instant now, const Told& how) {
   Attempt told;
   told.number = attempt;
-  told.outcome = {status};
+  told.outcome = how.outcome;
+  told.idempotent = how.idempotent;
   told.call_started = Instant{case_.started};
   told.finished = now;
+  if (how.deadline) told.deadline = told.call_started + *how.deadline;
   Rng rng = key_.at(case_.client, case_.call, static_cast<std::uint64_t>(attempt));
   return subject_.policy.after(client_.get(), call_.get(), told, rng);
 }
 
-Decision CallUnderTest::fail(std::int64_t attempt, Instant now) { return tell(attempt, now, failure_); }
-Decision CallUnderTest::succeed(std::int64_t attempt, Instant now) {
-  return tell(attempt, now, Status::http(200));
+Decision CallUnderTest::ask(std::int64_t attempt, Instant now) {
+  if (!subject_.policy.gates()) return Decision::wait({});
+  // The gate has draws of its own; its decision is asked for again and again.
+  Rng rng = StreamKey(Seed{case_.seed}, Stream::policy, 1)
+                .at(case_.client, case_.call, static_cast<std::uint64_t>(now.since_start.ns()));
+  return subject_.policy.before(client_.get(), call_.get(), attempt, now, rng);
+}
+
+Slot fresh_client(const Subject& subject) {
+  Slot client(subject.policy.client_bytes());
+  subject.policy.start_client(client.get());
+  return client;
 }
 
 Walk walk(const Subject& subject, const Case& c) {
-  constexpr std::int64_t dense_to = 1100;
   constexpr std::int64_t before_a_jump = 8;
   Walk done;
-  Slot client(subject.policy.client_bytes());
-  subject.policy.start_client(client.get());
+  Slot client = fresh_client(subject);
   CallUnderTest call(subject, c, client);
   Instant now{c.started};
   std::optional<Duration> previous;

@@ -40,16 +40,24 @@ struct Walk {
 // beyond it, 8 are made and the last is c.attempt.
 Walk walk(const Subject&, const Case& c);
 
+// How an attempt ended, as the policy is told.
+struct Told {
+  Outcome outcome;
+  bool idempotent = true;
+  std::optional<Duration> deadline = {};  // of the caller, from the start of the call
+};
+
 // A call whose attempts are fed one by one, for interleaving. `client` outlives it.
 class CallUnderTest {
  public:
   CallUnderTest(const Subject&, const Case&, Slot& client);
-  Decision fail(std::int64_t attempt, Instant now);
-  Decision succeed(std::int64_t attempt, Instant now);
+  Decision tell(std::int64_t attempt, Instant now, const Told&);
+  Decision fail(std::int64_t attempt, Instant now) { return tell(attempt, now, {{failure_}}); }
+  Decision succeed(std::int64_t attempt, Instant now) { return tell(attempt, now, {{Status::http(200)}}); }
+  // What its gate says before this attempt; wait(0) when it has none.
+  Decision ask(std::int64_t attempt, Instant now);
 
  private:
-  Decision tell(std::int64_t attempt, Instant now, Status status);
-
   const Subject& subject_;
   const Case& case_;
   Slot& client_;
@@ -57,5 +65,19 @@ class CallUnderTest {
   StreamKey key_;
   Status failure_;
 };
+
+// The memory of a fresh client.
+Slot fresh_client(const Subject&);
+
+// Runs `body`, which returns a complaint or nothing; an exception of the policy is none: that is for
+// `survives` to say.
+template <class Body>
+std::optional<std::string> unless_raised(Body body) {
+  try {
+    return body();
+  } catch (...) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace retrygate

@@ -1,7 +1,11 @@
 // What every single delay must keep.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "properties/bounds.hpp"
+#include "properties/header.hpp"
 #include "properties/walk.hpp"
 
 namespace retrygate {
@@ -10,7 +14,8 @@ namespace {
 using Complaint = std::optional<std::string>;
 
 std::string interval(const Support& s) {
-  return fmt::format("[{:.0f}ns, {:.0f}ns]", static_cast<double>(s.lo), static_cast<double>(s.hi));
+  const auto text = [](long double ns) { return to_string(Duration::ns(static_cast<std::int64_t>(ns))); };
+  return s.lo == s.hi ? text(s.hi) : fmt::format("[{}, {}]", text(s.lo), text(s.hi));
 }
 
 // A decorrelated delay depends on the one before: after a jump of the attempt number, or at the first
@@ -48,9 +53,12 @@ Finding survives(const Subject& subject, const Trial& trial) {
   });
 }
 
-bool is_bounded(const Contract& c) {
+bool is_bounded(const Subject& s) {
+  const Contract& c = s.contract;
   return c.cap || (c.growth && (*c.growth == GrowthKind::none || *c.growth == GrowthKind::constant));
 }
+
+bool has_interval(const Subject& s) { return support_of(s.contract, 1, std::nullopt).has_value(); }
 
 Finding finite(const Subject& subject, const Trial& trial) {
   return each_delay(subject, trial, [](const Step& step) -> Complaint {
@@ -96,6 +104,147 @@ Finding grows(const Subject& subject, const Trial& trial) {
   });
 }
 
+// Where chance alone could explain one delay, that many clients are asked: a fair law of two or more points
+// gives all of them the lowest one, or the lower half, with a probability of at most 2^-64.
+constexpr int clients_asked = 64;
+
+template <class Test>
+bool all_clients(const Subject& subject, Case c, Test test) {
+  for (int i = 0; i < clients_asked; ++i) {
+    c.client += 1;
+    const Walk done = walk(subject, c);
+    const Step* step = done.wait_after(c.attempt);
+    if (step == nullptr || !test(step->decision.delay())) return false;
+  }
+  return true;
+}
+
+Finding not_zero(const Subject& subject, const Trial& trial) {
+  const auto tick = static_cast<long double>(subject.contract.tick.ns());
+  return search(trial, [&](const Case& c) -> Complaint {
+    const Walk done = walk(subject, c);
+    const Step* step = done.wait_after(c.attempt);
+    if (step == nullptr || step->decision.delay() != Duration{} || !known(subject.contract, *step)) return {};
+    const auto own = support_of(subject.contract, step->attempt, step->previous);
+    if (!own || own->hi < tick) return {};
+    if (own->lo >= tick) return fmt::format("the delay is 0, where {} is configured", interval(*own));
+    const auto is_zero = [](Duration d) { return d == Duration{}; };
+    if (!all_clients(subject, c, is_zero)) return {};
+    return fmt::format("the delay of {} clients is 0, where {} is configured", clients_asked, interval(*own));
+  });
+}
+
+bool has_a_delay(const Subject& s) {
+  const auto own = support_of(s.contract, 1, std::nullopt);
+  return own && own->hi >= static_cast<long double>(s.contract.tick.ns());
+}
+
+// The first retry whose ceiling reaches the cap; nothing if none of the first 2000 does.
+std::optional<std::int64_t> first_capped(const Contract& c) {
+  if (!c.cap || (c.jitter && c.jitter->kind == JitterKind::decorrelated)) return std::nullopt;
+  for (std::int64_t n = 1; n <= 2000; ++n) {
+    const auto ceiling = ceiling_of(c, n);
+    if (!ceiling) return std::nullopt;
+    if (ceiling->lo >= static_cast<long double>(c.cap->ns())) return n;
+  }
+  return std::nullopt;
+}
+
+bool reaches_cap(const Subject& s) {
+  const auto first = first_capped(s.contract);
+  return first && (!s.contract.max_attempts || *first < *s.contract.max_attempts);
+}
+
+// From the first retry at the cap on: the call goes on, and its delays stay up there.
+Finding cap_goes_on(const Subject& subject, const Trial& trial) {
+  const Contract& contract = subject.contract;
+  const std::int64_t first = *first_capped(contract);
+  return search(trial, [&](Case c) -> Complaint {
+    // Counted from the cap, which may lie beyond what every subject is taken to.
+    const std::int64_t last = contract.max_attempts ? *contract.max_attempts - 1 : std::int64_t{1} << 31;
+    const std::int64_t reach = trial.jumps ? last : std::min(last, dense_to);
+    if (first > reach) return {};
+    c.attempt = std::min(first + c.attempt - 1, reach);
+    const Walk done = walk(subject, c);
+    if (done.raised || done.steps.empty()) return {};
+    const Step& end = done.steps.back();
+    if (end.decision.stops()) {
+      if (!contract.max_attempts || end.decision.why() != Stop::attempts || end.attempt < first) return {};
+      return fmt::format("the cap is reached at retry {}, and the call ends after attempt {} of {}", first,
+                         end.attempt, *contract.max_attempts);
+    }
+    const auto own = support_of(contract, end.attempt, end.previous);
+    if (!own || end.decision.delay() < Duration{}) return {};
+    const auto delay = static_cast<long double>(end.decision.delay().ns());
+    const auto fallen = [&](std::string_view whose) {
+      return fmt::format("the cap is reached at retry {}; at retry {} {} {} again", first, end.attempt, whose,
+                         to_string(end.decision.delay()));
+    };
+    if (delay < own->lo - own->slack) return fallen("the delay is");
+    const long double half = own->lo + (own->hi - own->lo) / 2 - own->slack;
+    const auto is_low = [&](Duration d) { return static_cast<long double>(d.ns()) < half; };
+    if (!is_low(end.decision.delay()) || !all_clients(subject, c, is_low)) return {};
+    return fallen(fmt::format("{} clients wait less than half of it, one of them", clients_asked));
+  });
+}
+
+// With a Retry-After that no 32-bit timer of milliseconds holds, where the subject heeds one.
+Finding fits_timer(const Subject& subject, const Trial& trial) {
+  const Contract& contract = subject.contract;
+  const bool heeds = contract.retry_after && *contract.retry_after != RetryAfterRule::ignore;
+  const std::array<std::string_view, 3> headers{"2147484", "86400", "9999999999"};
+  return search(trial, [&](const Case& c) -> Complaint {
+    const auto judge = [&](Duration delay, const std::string& what) -> Complaint {
+      if (delay <= *contract.timer_max) return {};
+      return fmt::format("{} the delay is {}, the timer holds {}", what, to_string(delay),
+                         to_string(*contract.timer_max));
+    };
+    if (heeds && c.choice % 2 == 1) {
+      return unless_raised([&]() -> Complaint {
+        const std::string_view header = headers.at(pick(c, 0, headers.size()));
+        Slot client = fresh_client(subject);
+        CallUnderTest call(subject, c, client);
+        const Outcome outcome{retryable(contract), wait_asked(header, Instant{c.started}), header};
+        const Decision decision = call.tell(1, Instant{c.started}, {outcome});
+        if (decision.stops()) return {};
+        return judge(decision.delay(), fmt::format("after Retry-After '{}'", header));
+      });
+    }
+    const Walk done = walk(subject, c);
+    const Step* step = done.wait_after(c.attempt);
+    return step == nullptr ? Complaint{} : judge(step->decision.delay(), "");
+  });
+}
+
+bool at_an_edge(const Contract& c) {
+  const Duration least = std::max(c.tick, Duration::ns(1));
+  return (c.base && *c.base <= least) || (c.base && c.cap && *c.cap <= *c.base) ||
+         (c.jitter && c.jitter->kind == JitterKind::additive && c.jitter->most <= least) ||
+         (c.jitter && c.jitter->kind == JitterKind::proportional && c.base &&
+          c.base->scaled(c.jitter->ratio) <= least) ||
+         (c.factor && *c.factor == 1);
+}
+
+// The settings under which delays vanish or intervals become points: each must still give a delay that its
+// own contract allows.
+Finding degenerate(const Subject& subject, const Trial& trial) {
+  std::vector<Subject> edges;
+  if (at_an_edge(subject.contract)) edges.push_back({subject.name, subject.policy, subject.contract});
+  for (const Variant& v : subject.variants) edges.push_back({v.settings, v.policy, v.policy.contract()});
+  return search(trial, [&](const Case& c) -> Complaint {
+    const Subject& edge = edges[pick(c, 0, edges.size())];
+    const Walk done = walk(edge, c);
+    if (done.raised) return fmt::format("with {} the policy raised: {}", edge.name, *done.raised);
+    const Step* step = done.wait_after(c.attempt);
+    if (step == nullptr || !known(edge.contract, *step)) return {};
+    const Duration delay = step->decision.delay();
+    if (delay < Duration{}) return fmt::format("with {} the delay is {}", edge.name, to_string(delay));
+    const auto own = support_of(edge.contract, step->attempt, step->previous);
+    if (!own || own->holds(delay)) return {};
+    return fmt::format("with {} the delay is {}, outside {}", edge.name, to_string(delay), interval(*own));
+  });
+}
+
 }  // namespace
 
 void add_delays(Shelf<Invariant>& shelf) {
@@ -103,26 +252,42 @@ void add_delays(Shelf<Invariant>& shelf) {
   using enum Evidence;
   shelf.add({"survives", must, exact, "The policy answers every attempt number, and stops after a success.",
              "An exception in the delay computation replaces the error that the caller should see.",
-             "hynek/stamina#104", [](const Contract&) { return true; }, &survives});
+             "hynek/stamina#104", [](const Subject&) { return true; }, &survives});
   shelf.add({"delay-finite", must, exact, "A bounded law never waits without end.",
              "A client that waits for ever looks like one that is still trying.",
              "marin-community/marin#2868", &is_bounded, &finite});
   shelf.add({"delay-non-negative", must, exact, "No delay is negative.",
              "Timers refuse a negative delay or fire at once: a retry storm.", "aws/aws-sdk-java#874",
-             [](const Contract&) { return true; }, &non_negative});
+             [](const Subject&) { return true; }, &non_negative});
   shelf.add({"cap-respected", must, exact, "No delay exceeds the cap, in the declared meaning of the cap.",
              "Callers size their own time limits by the cap.", "socketio/socket.io-client#531",
-             [](const Contract& c) { return cap_of(c).has_value(); }, &capped});
+             [](const Subject& s) { return cap_of(s.contract).has_value(); }, &capped});
   shelf.add({"delay-in-bounds", must, exact,
              "Every delay lies in the interval of its growth, jitter and cap.",
-             "A delay outside is one that nobody planned for.", "failsafe-lib/failsafe#115",
-             [](const Contract& c) { return support_of(c, 1, std::nullopt).has_value(); }, &in_bounds});
+             "A delay outside is one that nobody planned for.", "failsafe-lib/failsafe#115", &has_interval,
+             &in_bounds});
   shelf.add({"growth-law", must, exact, "Without jitter, delay n is min(cap, ceiling n).",
              "An exponent that is off by one doubles the load or halves the patience.", "avast/retry-go#127",
-             [](const Contract& c) {
-               return c.jitter && c.jitter->kind == JitterKind::none && ceiling_of(c, 1).has_value();
+             [](const Subject& s) {
+               return s.contract.jitter && s.contract.jitter->kind == JitterKind::none &&
+                      ceiling_of(s.contract, 1).has_value();
              },
              &grows});
+  shelf.add({"delay-not-zero", must, exact, "Where a delay is configured, it is not 0.",
+             "Half a second in whole seconds is 0: a hot loop that nobody configured.",
+             "open-feature/dotnet-sdk-contrib#699", &has_a_delay, &not_zero});
+  shelf.add({"degenerate-settings", must, exact,
+             "Without a delay, with 1 ns, and with a cap as low as the base, delays stay within their law.",
+             "Tests set delays to 0, and a draw from an empty interval raises.",
+             "langchain4j/langchain4j#5722",
+             [](const Subject& s) { return !s.variants.empty() || at_an_edge(s.contract); }, &degenerate});
+  shelf.add({"cap-goes-on", must, exact, "Reaching the cap neither ends the call nor starts the delays anew.",
+             "A client that gives up at the cap is gone in a long outage; one that starts anew storms it.",
+             "kubernetes/kubernetes#131122", &reaches_cap, &cap_goes_on});
+  shelf.add({"fits-timer", must, exact, "No wait is longer than the platform's timer can hold.",
+             "A timer of 32 bits fires at once instead of after 25 days.",
+             "fluent/fluent-logger-forward-node#44",
+             [](const Subject& s) { return s.contract.timer_max.has_value(); }, &fits_timer});
 }
 
 }  // namespace retrygate

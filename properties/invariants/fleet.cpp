@@ -15,7 +15,8 @@ using Complaint = std::optional<std::string>;
 
 constexpr int clients = 2000;  // fixed beforehand: what a statistical invariant draws for each retry
 
-bool jittered(const Contract& c) {
+bool jittered(const Subject& s) {
+  const Contract& c = s.contract;
   return c.jitter && c.jitter->kind != JitterKind::none && support_of(c, 1, std::nullopt).has_value() &&
          (!c.max_attempts || *c.max_attempts > 1);
 }
@@ -27,18 +28,25 @@ std::vector<std::int64_t> retries(const Contract& c) {
   return {1, 2, 4, 8};
 }
 
-// The delay of one retry for every client of a fleet that fails together.
-std::vector<long double> fleet(const Subject& subject, std::uint64_t seed, std::int64_t retry) {
-  std::vector<long double> delays;
+// One retry of every client of a fleet that fails together.
+std::vector<Step> steps_of_fleet(const Subject& subject, std::uint64_t seed, std::int64_t retry) {
+  std::vector<Step> steps;
   for (int i = 0; i < clients; ++i) {
     Case c;
     c.attempt = retry;
     c.seed = seed;
     c.client = static_cast<std::uint64_t>(i);
     const Walk done = walk(subject, c);
-    if (const Step* step = done.wait_after(retry))
-      delays.push_back(static_cast<long double>(step->decision.delay().ns()));
+    if (const Step* step = done.wait_after(retry)) steps.push_back(*step);
   }
+  return steps;
+}
+
+// Its delays, sorted.
+std::vector<long double> fleet(const Subject& subject, std::uint64_t seed, std::int64_t retry) {
+  std::vector<long double> delays;
+  for (const Step& step : steps_of_fleet(subject, seed, retry))
+    delays.push_back(static_cast<long double>(step.decision.delay().ns()));
   std::sort(delays.begin(), delays.end());
   return delays;
 }
@@ -52,27 +60,34 @@ Finding too_few() {
   return {Verdict::unsure, "the policy stopped before enough delays were drawn, or its law is one point", {}};
 }
 
-// Dvoretzky, Kiefer and Wolfowitz with Massart's constant: P(sup |F_n - F| > e) <= 2 exp(-2 n e^2),
-// whatever F is, steps included.
+// Dvoretzky, Kiefer and Wolfowitz with Massart's constant: P(sup |F_n - F| > e) <= 2 exp(-2 n e^2). Each
+// delay is turned into its probability under its own law (which may depend on the delay before), and that is
+// uniform; steps and rounding make it an interval of which only the ends are known.
 Finding jitter_law(const Subject& subject, const Trial& trial) {
-  const auto numbers = retries(subject.contract);
+  auto numbers = retries(subject.contract);
+  if (numbers.size() == 1) numbers = {1, 2, 4};  // decorrelated: each with the delay before it
   const double alpha = trial.alpha / static_cast<double>(numbers.size());
   const long double allowed = std::sqrt(std::log(2 / alpha) / (2.0 * clients));
   bool tested = false;
   for (const std::int64_t retry : numbers) {
-    const auto law = law_of(subject.contract, retry, std::nullopt);
-    if (!law) continue;
-    const auto delays = fleet(subject, trial.seed, retry);
-    if (delays.size() < clients) continue;
+    if (!law_of(subject.contract, retry, std::nullopt)) continue;
+    const auto steps = steps_of_fleet(subject, trial.seed, retry);
+    if (steps.size() < clients) continue;
     tested = true;
-    const long double slack = law->drawn.slack + law->tick;
+    std::vector<long double> least, most;
+    for (const Step& step : steps) {
+      const auto law = law_of(subject.contract, retry, step.previous);
+      const long double slack = law->drawn.slack + law->tick;
+      const auto x = static_cast<long double>(step.decision.delay().ns());
+      least.push_back(law->below(x - 1 - slack));
+      most.push_back(law->below(x + slack));
+    }
+    std::sort(least.begin(), least.end());
+    std::sort(most.begin(), most.end());
     long double furthest = 0;
-    for (std::size_t i = 0; i < delays.size(); ++i) {
-      const long double x = delays[i];
-      if (i + 1 == delays.size() || delays[i + 1] != x)
-        furthest = std::max(furthest, static_cast<long double>(i + 1) / clients - law->below(x + slack));
-      if (i == 0 || delays[i - 1] != x)
-        furthest = std::max(furthest, law->below(x - 1 - slack) - static_cast<long double>(i) / clients);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      furthest = std::max({furthest, static_cast<long double>(i + 1) / clients - most[i],
+                           least[i] - static_cast<long double>(i) / clients});
     }
     if (furthest > allowed)
       return failure_of(trial, retry,
@@ -135,6 +150,165 @@ Finding fleet_spreads(const Subject& subject, const Trial& trial) {
   return tested ? Finding{} : too_few();
 }
 
+// P(X >= k) where X of `drawn` marked pairs fall among `marked` of `n`: what chance does to two halves that
+// have nothing to do with each other, whatever their laws are.
+double hypergeometric_at_least(int k, int n, int marked, int drawn) {
+  const auto log_choose = [](int from, int some) {
+    return std::lgamma(from + 1.0) - std::lgamma(some + 1.0) - std::lgamma(from - some + 1.0);
+  };
+  double sum = 0;
+  for (int i = std::max(k, drawn + marked - n); i <= std::min(marked, drawn); ++i)
+    sum += std::exp(log_choose(marked, i) + log_choose(n - marked, drawn - i) - log_choose(n, drawn));
+  return std::min(1.0, sum);
+}
+
+// Delays that should have nothing to do with each other, pair by pair.
+struct Pairs {
+  std::vector<long double> first, second;
+};
+
+// Nothing, or how the two sides depend: equal delays more often than the law explains, or both sides
+// together in the upper half, or never. Spends alpha.
+std::optional<std::string> dependence(const Pairs& pairs, const Law& law, double alpha) {
+  const int n = static_cast<int>(pairs.first.size());
+  int equal = 0;
+  std::vector<long double> all = pairs.first;
+  all.insert(all.end(), pairs.second.begin(), pairs.second.end());
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), middle, all.end());
+  const long double median = *middle;
+  int first_high = 0, second_high = 0, both_high = 0;
+  for (std::size_t i = 0; i < pairs.first.size(); ++i) {
+    const long double a = pairs.first[i], b = pairs.second[i];
+    if (a == b && a < law.cut) ++equal;
+    first_high += a > median;
+    second_high += b > median;
+    both_high += a > median && b > median;
+  }
+  // A value may collect its two neighbours by rounding.
+  const auto same =
+      static_cast<double>(std::min(1.0L, 3 * law.tick / (law.drawn.hi - law.drawn.lo + law.tick)));
+  if (binomial_at_least(equal, n, same) < alpha / 3)
+    return fmt::format("{} of {} pairs wait exactly as long as each other", equal, n);
+  if (hypergeometric_at_least(both_high, n, first_high, second_high) < alpha / 3)
+    return fmt::format("in {} of {} pairs both wait longer than most", both_high, n);
+  const int only_first = first_high - both_high;
+  if (hypergeometric_at_least(only_first, n, first_high, n - second_high) < alpha / 3)
+    return fmt::format("in {} of {} pairs the first waits longer than most and the second does not",
+                       only_first, n);
+  return std::nullopt;
+}
+
+// The wait before retry `retry` of one client, whose call starts at `started`.
+std::optional<long double> delay_of(const Subject& subject, Case c, std::int64_t retry) {
+  c.attempt = retry;
+  const Walk done = walk(subject, c);
+  const Step* step = done.wait_after(retry);
+  if (step == nullptr) return std::nullopt;
+  return static_cast<long double>(step->decision.delay().ns());
+}
+
+// Draws `clients` pairs for each of the first retries; draw(i) gives both sides of pair i.
+template <class Draw>
+Finding independent(const Subject& subject, const Trial& trial, std::string_view whose, Draw draw) {
+  bool tested = false;
+  auto numbers = retries(subject.contract);
+  numbers.resize(std::min<std::size_t>(2, numbers.size()));
+  for (const std::int64_t retry : numbers) {
+    const auto law = law_of(subject.contract, retry, std::nullopt);
+    if (!law || law->drawn.hi - law->drawn.lo < 2 * law->tick) continue;
+    Pairs pairs;
+    for (int i = 0; i < clients; ++i) {
+      const auto pair = draw(i, retry);
+      if (!pair) break;
+      pairs.first.push_back(pair->first);
+      pairs.second.push_back(pair->second);
+    }
+    if (pairs.first.size() < clients) continue;
+    tested = true;
+    const auto found = dependence(pairs, *law, trial.alpha / static_cast<double>(numbers.size()));
+    if (found) return failure_of(trial, retry, fmt::format("{}: {}", whose, *found));
+  }
+  return tested ? Finding{} : too_few();
+}
+
+using Pair = std::optional<std::pair<long double, long double>>;
+Pair both(std::optional<long double> a, std::optional<long double> b) {
+  if (!a || !b) return std::nullopt;
+  return std::pair{*a, *b};
+}
+
+// Two clients of one process whose calls fail at the same instant, another instant for each pair.
+Finding instances_independent(const Subject& subject, const Trial& trial) {
+  return independent(subject, trial, "two clients that fail at the same time",
+                     [&](int i, std::int64_t retry) {
+                       Case a;
+                       a.seed = trial.seed;
+                       a.client = static_cast<std::uint64_t>(2 * i);
+                       a.started = Duration::us(1'234'567) * i;
+                       Case b = a;
+                       b.client += 1;
+                       return both(delay_of(subject, a, retry), delay_of(subject, b, retry));
+                     });
+}
+
+// The same client number in two processes that start at the same time.
+Finding processes_independent(const Subject& subject, const Trial& trial) {
+  const auto process = [&](std::uint64_t number) {
+    Subject copy = subject;
+    if (subject.fresh) copy.policy = subject.fresh(number);
+    return copy;
+  };
+  const Subject one = process(1);
+  const Subject two = process(2);
+  return independent(subject, trial, "the same client of two processes", [&](int i, std::int64_t retry) {
+    Case a;
+    a.seed = trial.seed;
+    a.client = static_cast<std::uint64_t>(i);
+    Case b = a;
+    b.seed = detail::mix(trial.seed, 2);
+    return both(delay_of(one, a, retry), delay_of(two, b, retry));
+  });
+}
+
+// The first retry at the cap. A law with an atom there by declaration is left alone.
+std::optional<std::int64_t> first_at_cap(const Contract& c) {
+  if (!c.cap || !c.jitter || c.jitter->kind == JitterKind::none || c.cap_kind == CapKind::clamp)
+    return std::nullopt;
+  const bool decorrelated =
+      c.jitter->kind == JitterKind::decorrelated || c.jitter->kind == JitterKind::decorrelated_v2;
+  if (decorrelated) return std::nullopt;
+  for (std::int64_t n = 1; n <= 200; ++n) {
+    const auto ceiling = ceiling_of(c, n);
+    if (!ceiling) return std::nullopt;
+    if (ceiling->lo >= static_cast<long double>(c.cap->ns()))
+      return !c.max_attempts || n < *c.max_attempts ? std::optional(n) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// However a hard cap is kept, no single delay may collect a tenth of the clients. A faithful law gives one
+// value at most a hundredth, or its share of the lattice.
+Finding alive_at_cap(const Subject& subject, const Trial& trial) {
+  const std::int64_t retry = *first_at_cap(subject.contract) + 1;
+  const std::int64_t number =
+      subject.contract.max_attempts ? std::min(retry, *subject.contract.max_attempts - 1) : retry;
+  const auto own = support_of(subject.contract, number, std::nullopt);
+  const long double tick = std::max(1.0L, static_cast<long double>(subject.contract.tick.ns()));
+  if (!own) return too_few();
+  // A hard cap may be kept by an interval as narrow as a tenth of the one that is declared.
+  const auto share = static_cast<double>(std::max(0.01L, 30 * tick / (own->hi - own->lo + tick)));
+  const auto delays = fleet(subject, trial.seed, number);
+  if (share > 0.03 || delays.size() < clients) return too_few();
+  int most = 0, run = 0;
+  for (std::size_t i = 0; i < delays.size(); ++i) {
+    run = i > 0 && delays[i] == delays[i - 1] ? run + 1 : 1;
+    most = std::max(most, run);
+  }
+  if (binomial_at_least(most, clients, share) >= trial.alpha) return {};
+  return failure_of(trial, number, fmt::format("{} wait exactly the same time at the cap", most));
+}
+
 Finding synchronised(const Subject& subject, const Trial& trial) {
   return search(trial, [&](const Case& c) -> Complaint {
     Case other = c;
@@ -171,7 +345,9 @@ Finding isolated(const Subject& subject, const Trial& trial) {
         if (other_runs) other_runs = !other.fail(n, now).stops();
         const Decision a = alone.fail(n, now);
         const Decision b = mixed.fail(n, now);
-        if (a != b)
+        // Two draws of a generator of its own differ; whether the call goes on must not.
+        const bool differ = subject.keyed || !jittered(subject) ? a != b : a.stops() != b.stops();
+        if (differ)
           return fmt::format("attempt {}: alone '{}', beside another call of the client '{}'", n,
                              to_string(a), to_string(b));
         if (a.stops()) break;
@@ -195,15 +371,27 @@ void add_fleet(Shelf<Invariant>& shelf) {
              "Clients that fail together come back spread over the interval of the law.",
              "A fleet that comes back at one instant brings the server down again.",
              "StarRocks/starrocks#74108", &jittered, &fleet_spreads});
-  shelf.add({"synchronised-without-jitter", must, exact,
-             "Without jitter, clients that fail together decide the same.",
-             "Randomness that was not declared makes a simulation and a test of the client wrong.",
-             "socketio/socket.io-client#1483",
-             [](const Contract& c) { return c.jitter && c.jitter->kind == JitterKind::none; },
-             &synchronised});
+  shelf.add({"jitter-alive-at-cap", must, statistical, "At the cap delays are still spread.",
+             "A long outage takes every client to the cap: there they must not fall into step.",
+             "ferd/backoff#8", [](const Subject& s) { return first_at_cap(s.contract).has_value(); },
+             &alive_at_cap});
+  shelf.add({"instances-independent", must, statistical,
+             "Two clients that fail at the same time wait for times that have nothing to do with each other.",
+             "Jitter seeded by the clock is the same for all who fail together.", "gabrielkoerich/orch#1959",
+             &jittered, &instances_independent});
+  shelf.add({"processes-independent", must, statistical, "Two processes draw different jitter.",
+             "A generator that nobody seeded gives every process of a fleet the same delays.",
+             "cenkalti/backoff#42", &jittered, &processes_independent});
+  shelf.add(
+      {"synchronised-without-jitter", must, exact,
+       "Without jitter, clients that fail together decide the same.",
+       "Randomness that was not declared makes a simulation and a test of the client wrong.",
+       "socketio/socket.io-client#1483",
+       [](const Subject& s) { return s.contract.jitter && s.contract.jitter->kind == JitterKind::none; },
+       &synchronised});
   shelf.add({"calls-isolated", must, exact, "A call decides as it would if it were alone.",
              "Shared counters make one call's failures the other's delays.", "cenkalti/backoff#183",
-             [](const Contract&) { return true; }, &isolated});
+             [](const Subject&) { return true; }, &isolated});
 }
 
 }  // namespace retrygate

@@ -64,12 +64,13 @@ void add_limits(Shelf<Invariant>& shelf) {
   using enum Evidence;
   shelf.add({"attempts-exact", must, exact, "Exactly max_attempts attempts are made, the first one included.",
              "One more is load that was not planned; one less gives up on a call that would succeed.",
-             "takezoe/scala-retry#1", [](const Contract& c) { return c.max_attempts.has_value(); },
+             "takezoe/scala-retry#1", [](const Subject& s) { return s.contract.max_attempts.has_value(); },
              &attempts_exact});
   shelf.add({"deadline-respected", must, exact,
              "No wait is begun whose next attempt would start beyond the time limit.",
              "The caller is gone by then: the wait and the attempt are wasted.", "ihrwein/backoff#42",
-             [](const Contract& c) { return c.elapsed || c.deadline; }, &deadline_respected});
+             [](const Subject& s) { return s.contract.elapsed || s.contract.deadline; },
+             &deadline_respected});
 }
 
 }  // namespace retrygate

@@ -76,17 +76,32 @@ struct Shared {
 }  // namespace
 
 void add_limits(Shelf<Mutant>& shelf) {
-  shelf.add({"one-extra-call", "attempts-exact", "failsafe-go/failsafe-go#22", Miscounts{4, 5}});
-  shelf.add({"attempts-are-retries", "attempts-exact", "takezoe/scala-retry#1", Miscounts{3, 4}});
+  shelf.add({"one-extra-call", "attempts_off_by_one", "attempts-exact", "failsafe-go/failsafe-go#22",
+             Miscounts{4, 5}});
+  shelf.add({"attempts-are-retries", "attempts_off_by_one", "attempts-exact", "takezoe/scala-retry#1",
+             Miscounts{3, 4}});
   // Five retries configured, so six attempts; four retries made.
-  shelf.add({"one-retry-short", "attempts-exact", "NLnetLabs/domain#354", Miscounts{6, 5}});
-  shelf.add({"elapsed-without-the-wait", "deadline-respected", "ihrwein/backoff#42",
+  shelf.add(
+      {"one-retry-short", "attempts_off_by_one", "attempts-exact", "NLnetLabs/domain#354", Miscounts{6, 5}});
+  shelf.add({"elapsed-without-the-wait", "deadline_overshoot", "deadline-respected", "ihrwein/backoff#42",
              Overshoots{Duration::s(15), Duration::ms(500), false}});
-  shelf.add({"wait-beyond-the-deadline", "deadline-respected", "temporalio/temporal#4403",
-             Overshoots{Duration::s(5), Duration::s(10), true}});
+  shelf.add({"wait-beyond-the-deadline", "deadline_overshoot", "deadline-respected",
+             "temporalio/temporal#4403", Overshoots{Duration::s(5), Duration::s(10), true}});
   // The reporter's library starts at 500 ms and grows by 1.5.
-  shelf.add({"shared-backoff", "calls-isolated", "cenkalti/backoff#183", Shared{Duration::ms(500), 1.5}});
-  shelf.add({"stateful-last-delay", "calls-isolated", "apache/flink#23830", Shared{Duration::ms(100), 2}});
+  shelf.add({"shared-backoff",
+             "thread_safety_shared_state",
+             "calls-isolated",
+             "cenkalti/backoff#183",
+             Shared{Duration::ms(500), 1.5},
+             {"delay-in-bounds", "growth-law"},
+             "such a delay lies outside the interval; without jitter the law is one delay"});
+  shelf.add({"stateful-last-delay",
+             "exponent_wrong",
+             "calls-isolated",
+             "apache/flink#23830",
+             Shared{Duration::ms(100), 2},
+             {"delay-in-bounds", "growth-law"},
+             "such a delay lies outside the interval; without jitter the law is one delay"});
 }
 
 }  // namespace retrygate

@@ -1,0 +1,41 @@
+// The list of what a replica of a library does against its documentation must stay true.
+#include <fmt/format.h>
+
+#include "properties/check.hpp"
+
+namespace retrygate {
+namespace {
+
+Finding current(const Subject& subject, const Trial& trial) {
+  Options options;
+  options.seed = Seed{trial.suite_seed};
+  options.cases = trial.cases;
+  Finding unsure;
+  for (const Deviation& listed : subject.deviations) {
+    const Invariant* invariant = invariants().find(listed.invariant);
+    const auto fail = [&](std::string_view what) {
+      const std::string text =
+          fmt::format("'{}' is listed as deviating ({}), {}", listed.invariant, listed.source, what);
+      return Finding{Verdict::fails, {}, {text, text, {}, {}}};
+    };
+    if (invariant == nullptr || invariant->id == "deviation-current") return fail("which is no invariant");
+    const VerdictRow row = check_one(*invariant, subject, options);
+    if (row.verdict == Verdict::deviates) continue;
+    if (row.verdict == Verdict::unsure || row.verdict == Verdict::broken)
+      unsure = {Verdict::unsure, fmt::format("{}: {}", listed.invariant, row.note), {}};
+    else
+      return fail(row.verdict == Verdict::holds ? "but it holds" : "but it is not promised");
+  }
+  return unsure;
+}
+
+}  // namespace
+
+void add_deviations(Shelf<Invariant>& shelf) {
+  shelf.add({"deviation-current", Level::must, Evidence::exact, "Every listed deviation still shows.",
+             "A list of known faults that nobody checks becomes a list of excuses.",
+             "the library fixes its fault and the replica goes stale",
+             [](const Subject& s) { return !s.deviations.empty(); }, &current});
+}
+
+}  // namespace retrygate

@@ -1,0 +1,204 @@
+// What a server's Retry-After does to the wait.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "properties/header.hpp"
+#include "properties/walk.hpp"
+
+namespace retrygate {
+namespace {
+
+using Complaint = std::optional<std::string>;
+
+constexpr long double without_end = 9223372036854775807.0L;
+
+bool heeds(const Subject& s) {
+  return s.contract.retry_after && *s.contract.retry_after != RetryAfterRule::ignore &&
+         (!s.contract.max_attempts || *s.contract.max_attempts > 1);
+}
+
+// A status that carries the header and is retried.
+Status hinting(const Case& c, const Contract& contract) {
+  const std::array usual{Status::http(503), Status::http(429)};
+  const Status chosen = usual.at(pick(c, 11, usual.size()));
+  for (const Status status : {chosen, usual[0], usual[1]}) {
+    if (!contract.retry_on || contract.retry_on->contains(status)) return status;
+  }
+  return retryable(contract);
+}
+
+// A call that failed as often as the case says, the last time with a header.
+struct Hinted {
+  std::int64_t attempt = 1;
+  std::string header;
+  std::optional<Duration> asked;  // what the header means; nothing when it is malformed
+  Decision decision = Decision::stop(Stop::success);
+  Support own{0, without_end, 0};  // where the delay lies without a header
+  bool own_known = false;
+};
+
+// Nothing if the call ended before. `header` is given the instant at which the last attempt ended.
+template <class Header>
+std::optional<Hinted> hinted(const Subject& subject, const Case& c, Header header) {
+  const Contract& contract = subject.contract;
+  Hinted h;
+  h.attempt = std::min<std::int64_t>(c.attempt, contract.max_attempts ? *contract.max_attempts - 1 : 40);
+  h.attempt = std::min<std::int64_t>(h.attempt, 40);
+  Slot client = fresh_client(subject);
+  CallUnderTest call(subject, c, client);
+  Instant now{c.started};
+  std::optional<Duration> previous;
+  for (std::int64_t n = 1; n < h.attempt; ++n) {
+    const Decision decision = call.fail(n, now);
+    if (decision.stops()) return std::nullopt;
+    previous = decision.delay();
+    now = now + std::max(Duration{}, decision.delay());
+  }
+  h.header = header(now);
+  h.asked = wait_asked(h.header, now);
+  Told told{{hinting(c, contract), h.asked, h.header}};
+  h.decision = call.tell(h.attempt, now, told);
+  const auto own = support_of(contract, h.attempt, previous);
+  const bool known = own && (contract.jitter->kind != JitterKind::decorrelated || previous || h.attempt == 1);
+  if (known) h.own = *own;
+  h.own_known = known;
+  return h;
+}
+
+// Whole seconds up to a day, the rule's own limit and what lies beside it.
+std::string seconds_header(const Case& c, const Contract& contract) {
+  const std::array<std::int64_t, 9> seconds{1, 2, 3, 7, 10, 30, 60, 3600, 86400};
+  const std::size_t n = pick(c, 0, seconds.size() + (contract.retry_after_max ? 3 : 0));
+  if (n < seconds.size()) return std::to_string(seconds[n]);
+  const std::int64_t most = contract.retry_after_max->ns() / 1'000'000'000;
+  return std::to_string(std::max<std::int64_t>(1, most + static_cast<std::int64_t>(n - seconds.size()) - 1));
+}
+
+std::string described(const Hinted& h) {
+  return fmt::format("attempt {} ended with Retry-After '{}': {}", h.attempt, h.header,
+                     to_string(h.decision));
+}
+
+// A timer that cannot hold the wait is a reason to end the call or to wait less.
+bool beyond_the_timer(const Contract& c, Duration asked) { return c.timer_max && asked > *c.timer_max; }
+
+Finding not_early(const Subject& subject, const Trial& trial) {
+  return search(trial, [&](const Case& c) {
+    return unless_raised([&]() -> Complaint {
+      const auto h = hinted(subject, c, [&](Instant) { return seconds_header(c, subject.contract); });
+      if (!h || h->decision.stops() || beyond_the_timer(subject.contract, *h->asked)) return {};
+      const Heeded rule = heeded(subject.contract, *h->asked, Support{0, without_end, 0});
+      const auto delay = static_cast<long double>(h->decision.delay().ns());
+      if (delay >= rule.wait.lo - static_cast<long double>(subject.contract.tick.ns())) return {};
+      return fmt::format("{}, earlier than the server asked", described(*h));
+    });
+  });
+}
+
+Finding bounded(const Subject& subject, const Trial& trial) {
+  return search(trial, [&](const Case& c) {
+    return unless_raised([&]() -> Complaint {
+      const auto h = hinted(subject, c, [&](Instant) { return seconds_header(c, subject.contract); });
+      if (!h) return {};
+      const Heeded rule = heeded(subject.contract, *h->asked, h->own);
+      if (h->decision.stops()) {
+        const bool timed = subject.contract.elapsed || subject.contract.deadline;
+        if (rule.may_stop || beyond_the_timer(subject.contract, *h->asked) ||
+            (timed && h->decision.why() == Stop::deadline) || h->decision.why() == Stop::budget ||
+            h->decision.why() == Stop::breaker)
+          return {};
+        return fmt::format("{}, although a longer header is to be clipped to {}", described(*h),
+                           to_string(*subject.contract.retry_after_max));
+      }
+      if (!rule.may_wait)
+        return fmt::format("{}, although a header above {} ends the call", described(*h),
+                           to_string(*subject.contract.retry_after_max));
+      const auto delay = static_cast<long double>(h->decision.delay().ns());
+      const long double slack = h->own.slack + static_cast<long double>(subject.contract.tick.ns());
+      if (delay <= rule.wait.hi + slack) return {};
+      return fmt::format("{}, longer than the rule '{}' allows ({})", described(*h),
+                         to_string(*subject.contract.retry_after),
+                         to_string(Duration::ns(static_cast<std::int64_t>(rule.wait.hi))));
+    });
+  });
+}
+
+// Texts that servers have sent. The malformed ones mean that there is no header.
+std::string any_header(const Case& c, Instant now) {
+  static const std::array<std::string, 18> texts{
+      "10",  "1",       "3",   "120", "007",          "1.5",  "-5", "+3",       "",
+      "NaN", "1000abc", "0x1", "1e3", "\xef\xbc\x93", "soon", " ",  "infinity", "3, 5"};
+  const std::size_t n = pick(c, 1, texts.size() + 3);
+  if (n < texts.size()) return texts[n];
+  if (n == texts.size()) return imf_fixdate(now + Duration::s(11));
+  if (n == texts.size() + 1) return imf_fixdate(Instant{});  // past, or now
+  return "Wed, 99 Foo 2026 07:28:00 GMT";
+}
+
+Finding parsed(const Subject& subject, const Trial& trial) {
+  return search(trial, [&](const Case& c) {
+    return unless_raised([&]() -> Complaint {
+      const auto h = hinted(subject, c, [&](Instant now) { return any_header(c, now); });
+      if (!h || h->decision.stops()) return {};
+      const Contract& contract = subject.contract;
+      if (!h->asked && !h->own_known) return {};
+      const Heeded rule = h->asked ? heeded(contract, *h->asked, h->own) : Heeded{h->own};
+      const auto delay = static_cast<long double>(h->decision.delay().ns());
+      const long double slack = h->own.slack + static_cast<long double>(contract.tick.ns());
+      const bool in = delay >= rule.wait.lo - slack && delay <= rule.wait.hi + slack;
+      if (in || (h->asked && beyond_the_timer(contract, *h->asked))) return {};
+      return fmt::format("{}; the header {}", described(*h),
+                         h->asked ? fmt::format("asks for {}", to_string(*h->asked))
+                                  : std::string("is malformed and counts as absent"));
+    });
+  });
+}
+
+// A header of 0 is no invitation to come back at once, again and again.
+Finding zero(const Subject& subject, const Trial& trial) {
+  return search(trial, [&](const Case& c) {
+    return unless_raised([&]() -> Complaint {
+      const auto h = hinted(subject, c, [](Instant) { return std::string("0"); });
+      if (!h || !h->own_known || h->decision.stops()) return {};
+      const auto delay = static_cast<long double>(h->decision.delay().ns());
+      if (delay >= h->own.lo - h->own.slack) return {};
+      return fmt::format("{}, sooner than without a header", described(*h));
+    });
+  });
+}
+
+// Where the rule is to wait for the header and not for the longer of the two, and without a delay of its
+// own to fall back on, zero means zero by declaration.
+bool has_a_floor(const Subject& s) {
+  if (!heeds(s) || *s.contract.retry_after == RetryAfterRule::max) return false;
+  const auto own = support_of(s.contract, 1, std::nullopt);
+  return own && own->lo > own->slack;
+}
+
+}  // namespace
+
+void add_hints(Shelf<Invariant>& shelf) {
+  using enum Level;
+  using enum Evidence;
+  shelf.add({"retry-after-parsed", must, exact,
+             "Retry-After is digits (seconds) or a date; anything else counts as absent.",
+             "A header read in milliseconds, or as not a number, turns a polite client into a storm.",
+             "ktorio/ktor#2762", &heeds, &parsed});
+  shelf.add(
+      {"retry-after-not-early", must, exact, "No attempt starts before the server's Retry-After is over.",
+       "An early attempt is refused again, and some servers lengthen the ban.", "cyanheads/mcp-ts-core#285",
+       [](const Subject& s) { return heeds(s) && *s.contract.retry_after != RetryAfterRule::max; },
+       &not_early});
+  shelf.add({"retry-after-bounded", must, exact,
+             "A wait for Retry-After is no longer than the rule says, and never above retry_after_max.",
+             "One header of a day parks a client for a day.", "hashicorp/go-retryablehttp#247", &heeds,
+             &bounded});
+  shelf.add({"retry-after-zero", should, exact,
+             "Retry-After: 0 does not make the client come back sooner than its own delay.",
+             "A server that always answers 0 gets thousands of requests per second from one client.",
+             "kubescape/kubevuln#754", &has_a_floor, &zero});
+}
+
+}  // namespace retrygate

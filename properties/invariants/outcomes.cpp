@@ -1,0 +1,149 @@
+// Which outcomes are tried again.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "properties/walk.hpp"
+
+namespace retrygate {
+namespace {
+
+using Complaint = std::optional<std::string>;
+
+// Every failure of the kinds that a contract may speak about.
+const std::vector<Status>& failures() {
+  static const std::vector<Status> all = [] {
+    std::vector<Status> some;
+    for (const int code : {400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413, 415, 418, 421, 422,
+                           423, 425, 428, 429, 431, 451, 500, 501, 502, 503, 504, 505, 507, 508, 511})
+      some.push_back(Status::http(code));
+    for (int code = 1; code <= 16; ++code) some.push_back(Status::grpc(code));
+    for (int e = 0; e <= static_cast<int>(TransportError::cancelled); ++e)
+      some.push_back(Status::transport(static_cast<TransportError>(e)));
+    return some;
+  }();
+  return all;
+}
+
+bool surely_not_sent(Status s) {
+  using enum TransportError;
+  const std::array never_left{dns, connect_refused, connect_timeout, tls};
+  return std::any_of(never_left.begin(), never_left.end(),
+                     [&](TransportError e) { return s == Status::transport(e); });
+}
+
+std::vector<Status> chosen(const Contract& c, bool retried) {
+  std::vector<Status> some;
+  for (const Status s : failures()) {
+    if (c.retry_on->speaks_about(s.kind()) && c.retry_on->contains(s) == retried) some.push_back(s);
+  }
+  return some;
+}
+
+// One call: plain failures, then one that ends as `told` says. Nothing if it ended before.
+struct Answered {
+  std::int64_t attempt;
+  Decision decision;
+};
+std::optional<Answered> answer(const Subject& subject, const Case& c, const Told& told) {
+  const std::int64_t most = subject.contract.max_attempts ? *subject.contract.max_attempts - 1 : 8;
+  const std::int64_t attempt = std::min({c.attempt, most, std::int64_t{8}});
+  Slot client = fresh_client(subject);
+  CallUnderTest call(subject, c, client);
+  Instant now{c.started};
+  for (std::int64_t n = 1; n < attempt; ++n) {
+    const Decision decision = call.fail(n, now);
+    if (decision.stops()) return std::nullopt;
+    now = now + std::max(Duration{}, decision.delay());
+  }
+  return Answered{attempt, call.tell(attempt, now, told)};
+}
+
+Finding only_retryable(const Subject& subject, const Trial& trial) {
+  const auto statuses = chosen(subject.contract, false);
+  return search(trial, [&](const Case& c) {
+    return unless_raised([&]() -> Complaint {
+      const Status status = statuses[pick(c, 0, statuses.size())];
+      const auto a = answer(subject, c, {{status}});
+      if (!a || a->decision.stops()) return {};
+      return fmt::format("attempt {} ended with {}, which is not to be retried: {}", a->attempt,
+                         to_string(status), to_string(a->decision));
+    });
+  });
+}
+
+// Reasons to stop that have nothing to do with the outcome, where the contract has them.
+bool excused(const Contract& c, Stop why) {
+  return (why == Stop::deadline && (c.elapsed || c.deadline)) || (why == Stop::budget && c.budget) ||
+         (why == Stop::breaker && c.breaker);
+}
+
+Finding all_retryable(const Subject& subject, const Trial& trial) {
+  const auto statuses = chosen(subject.contract, true);
+  return search(trial, [&](const Case& c) {
+    return unless_raised([&]() -> Complaint {
+      const Status status = statuses[pick(c, 0, statuses.size())];
+      const auto a = answer(subject, c, {{status}});
+      if (!a || !a->decision.stops() || excused(subject.contract, a->decision.why())) return {};
+      return fmt::format("attempt {} ended with {}, which is to be retried: {}", a->attempt,
+                         to_string(status), to_string(a->decision));
+    });
+  });
+}
+
+// What a request without harm would be retried on; a request that never left may always be sent again.
+Finding no_unsafe_repeat(const Subject& subject, const Trial& trial) {
+  std::vector<Status> statuses;
+  for (const Status s : failures()) {
+    const auto& on = subject.contract.retry_on;
+    if (!surely_not_sent(s) && (!on || on->contains(s))) statuses.push_back(s);
+  }
+  if (statuses.empty()) return {};
+  // A lost answer first: that is what doubles orders.
+  std::stable_partition(statuses.begin(), statuses.end(),
+                        [](Status s) { return s.kind() == Status::Kind::transport; });
+  return search(trial, [&](const Case& c) {
+    return unless_raised([&]() -> Complaint {
+      const Status status = statuses[pick(c, 0, statuses.size())];
+      Case first = c;
+      first.attempt = 1;
+      const auto a = answer(subject, first, {{status}, false});
+      if (!a || a->decision.stops()) return {};
+      return fmt::format("a request that is not idempotent ended with {}: {}", to_string(status),
+                         to_string(a->decision));
+    });
+  });
+}
+
+bool retries_at_all(const Contract& c) { return !c.max_attempts || *c.max_attempts > 1; }
+
+}  // namespace
+
+void add_outcomes(Shelf<Invariant>& shelf) {
+  using enum Level;
+  using enum Evidence;
+  shelf.add({"only-retryable", must, exact, "What is not listed as retryable ends the call.",
+             "A permanent error repeated is load without hope, and hides the error from the caller.",
+             "googleapis/retry-request#12",
+             [](const Subject& s) {
+               return s.contract.retry_on && retries_at_all(s.contract) && !chosen(s.contract, false).empty();
+             },
+             &only_retryable});
+  shelf.add({"all-retryable", must, exact, "What is listed as retryable is tried again.",
+             "A retry that never happens is noticed in the next outage.", "sindresorhus/ky#604",
+             [](const Subject& s) {
+               return s.contract.retry_on && retries_at_all(s.contract) && !chosen(s.contract, true).empty();
+             },
+             &all_retryable});
+  shelf.add({"no-unsafe-repeat", must, exact,
+             "A request that is not idempotent is not sent again unless it surely never left.",
+             "The answer was lost, not the request: the second one is a second order.",
+             "apify/apify-client-python#990",
+             [](const Subject& s) {
+               return s.contract.idempotent_only.value_or(false) && retries_at_all(s.contract);
+             },
+             &no_unsafe_repeat});
+}
+
+}  // namespace retrygate
