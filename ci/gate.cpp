@@ -102,7 +102,7 @@ Result<SampleTable> ask(const CompareTask& task, unsigned threads, std::vector<A
       };
       for (std::size_t m = 0; m < task.margins.size(); ++m) {
         const Margin& margin = task.margins[m];
-        const Metric& metric = **find_metric(margin.metric);
+        const Metric metric = *find_metric(margin.metric);
         auto b = keep(filled(baseline.samples[m], metric, scenarios[s].horizon, margin), errors);
         auto x = keep(filled(candidate.samples[m], metric, scenarios[s].horizon, margin), errors);
         if (!b || !x) continue;

@@ -1,8 +1,10 @@
 // What can be read off a run.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "sim/run.hpp"
@@ -12,14 +14,19 @@ namespace retrygate {
 enum class Better { lower, higher };
 
 struct Metric {
-  std::string_view id;
-  std::string_view unit;
+  std::string id;
+  std::string unit;
   Better better;
-  std::optional<double> (*read)(const Totals&);  // nothing where it was not reached
+  std::string meaning;
+  std::function<void(Measures&)> ask;                        // what the run has to keep track of
+  std::function<std::optional<double>(const Totals&)> read;  // nothing where it was not reached
 };
 
+// All without parameters, and the usual ones of those with: peak_<d>, retry_peak_<d>, spread_attempt_<k>_s.
 std::span<const Metric> metrics();
 // The metric of that id, or a message that lists them.
-Result<const Metric*> find_metric(std::string_view id, Where where = {});
+Result<Metric> find_metric(std::string_view id, Where where = {});
+// What a run has to find out so that all of these can be read.
+Measures measures_for(std::span<const Metric>);
 
 }  // namespace retrygate

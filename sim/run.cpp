@@ -3,272 +3,717 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
+#include <map>
+#include <unordered_set>
+
+#include "sim/metrics.hpp"
+#include "sim/queues.hpp"
+#include "sim/server.hpp"
+#include "sim/starts.hpp"
+#include "sim/window.hpp"
 
 namespace retrygate {
 namespace {
 
-// In the order of equal times.
-enum class Kind : std::uint32_t { departure, reply, send, arrival };
-
-struct Event {
-  std::int64_t time;  // ns
-  Kind kind;
-  std::uint32_t client;
-  std::int64_t attempt;
-};
-
-// std::*_heap keep the greatest in front; ours is the earliest.
-struct Later {
-  bool operator()(const Event& a, const Event& b) const {
-    if (a.time != b.time) return a.time > b.time;
-    if (a.kind != b.kind) return a.kind > b.kind;
-    if (a.client != b.client) return a.client > b.client;
-    return a.attempt > b.attempt;
-  }
-};
-
-struct Call {
-  std::int64_t started = 0;
-  std::int64_t sent = 0;   // the latest attempt
-  std::int64_t still = 0;  // attempts in a row that were sent at that same time
-  Status status = Status::http(200);
-};
-
 constexpr std::int64_t most_attempts_at_one_time = 100'000;
+constexpr std::int64_t second = 1'000'000'000;
 
-// The outages whose gaps run from start to start, asked at times that never decrease.
-class PoissonOutages {
- public:
-  PoissonOutages(const Scenario& scenario, Seed seed)
-      : scenario_(scenario), key_(seed, Stream::faults, 1), on_(scenario.outage_gap > Duration{}) {
-    if (on_) draw();
-  }
-
-  bool down(Instant now) {
-    if (!on_) return false;
-    while (next_start_ <= now) {
-      down_until_ = std::max(down_until_, next_start_ + next_length_);
-      draw();
-    }
-    return now < down_until_;
-  }
-
- private:
-  void draw() {
-    Rng rng = key_.at(0, number_++);
-    // At least 1 ns, so that a tiny mean gap cannot hold time still.
-    next_start_ = next_start_ + std::max(Duration::ns(1), rng.exponential(scenario_.outage_gap));
-    next_length_ = rng.between(scenario_.outage_min, scenario_.outage_max);
-  }
-
-  const Scenario& scenario_;
-  StreamKey key_;
-  bool on_;
-  std::uint64_t number_ = 0;
-  Instant next_start_;
-  Duration next_length_;
-  Instant down_until_;
+// What the caller's side waits for besides the next request of a client: a reply, a timeout, or a request
+// that reaches the server by another way than the big queue.
+struct Later {
+  Wake wake;
+  std::int64_t leaves = never;
+  bool stray = false;         // its caller leaves before it arrives
+  Outcome outcome = {};       // of a reply
+  bool passed_front = false;  // of a request
+  friend bool operator<(const Later& a, const Later& b) { return a.wake < b.wake; }
 };
 
-class Run {
+// The state of a call under way, or of a fleet's client. Not kept when everything follows from the event.
+struct Live {
+  std::int64_t started = 0, sent = 0;
+  std::uint32_t client = 0, call = 0;
+  std::uint32_t awaited = 0;  // the attempt whose end some event will bring; 0 is none
+};
+
+struct Second {
+  std::int64_t attempts = 0, successes = 0;
+};
+
+std::size_t padded(std::size_t bytes) {
+  constexpr std::size_t unit = alignof(std::max_align_t);
+  return (bytes + unit - 1) / unit * unit;
+}
+
+Latencies summary(std::vector<std::int64_t>& all) {
+  Latencies l;
+  l.count = static_cast<std::int64_t>(all.size());
+  if (all.empty()) return l;
+  // An exact sum: no rounding depends on the order of the calls.
+  int128 sum = 0;
+  for (const std::int64_t one : all) sum += one;
+  l.mean_s = static_cast<double>(sum) / static_cast<double>(all.size()) / 1e9;
+  const auto rank = [&](std::size_t per_mille) {
+    const std::size_t n = std::max<std::size_t>(1, (all.size() * per_mille + 999) / 1000);
+    const auto at = all.begin() + static_cast<std::ptrdiff_t>(n - 1);
+    std::nth_element(all.begin(), at, all.end());
+    return Duration::ns(*at);
+  };
+  l.p50 = rank(500);
+  l.p95 = rank(950);
+  l.p99 = rank(990);
+  l.p999 = rank(999);
+  l.max = rank(1000);
+  return l;
+}
+
+}  // namespace
+
+struct Runner::Memory {
+  WinnerTree tree;
+  BucketRing buckets;
+  WakeHeap heap;
+  Windows<std::uint32_t> peaks_sparse, retry_peaks_sparse;
+  Windows<std::uint16_t> peaks_dense, retry_peaks_dense;
+  Agenda agenda;
+  Lane<Later> replies, timeouts, arrivals;
+  std::vector<Live> live;
+  std::vector<std::uint32_t> free;  // slots of calls that have ended
+  std::vector<std::byte> client_slots, call_slots;
+  std::vector<std::int64_t> latencies, latencies_all;
+  std::vector<Second> seconds;  // after the last fault
+};
+
+namespace {
+
+// One run. The loop merges its sources by time: the big queue holds for every client that will be heard of
+// the moment its next request arrives; all other sources are asked only when nothing in the queue comes
+// before them.
+//
+// A client with one call at a time is alone with its policy's memory, so everything it does between the
+// server's answer and its next request is computed at once, and one queued event per attempt is enough. Where
+// calls of one client overlap and share memory (`ordered_`), sends and replies are events of their own.
+template <class Queue>
+class Loop {
+  using Memory = Runner::Memory;
+  using Stamps = Windows<typename Queue::Delta>;
+
  public:
-  Run(const AnyPolicy& policy, const Scenario& scenario, Seed seed, std::uint64_t salt)
-      : policy_(policy),
-        scenario_(scenario),
-        policy_key_(seed, Stream::policy, salt),
-        failure_key_(seed, Stream::faults),
-        outages_(scenario, seed),
+  Loop(Memory& m, Queue& queue, Stamps& peaks, Stamps& retry_peaks, const AnyPolicy& policy,
+       const Scenario& scenario, Seed seed, const RunOptions& options, const Measures& measures)
+      : m_(m),
+        queue_(queue),
+        agenda_(m.agenda),
+        peaks_(peaks),
+        retry_peaks_(retry_peaks),
+        policy_(policy),
+        s_(scenario),
+        measures_(measures),
+        trace_(options.trace),
+        horizon_(scenario.horizon.ns()),
+        starts_(scenario, seed),
+        policy_key_(seed, Stream::policy, options.policy_salt),
+        gate_key_(seed, Stream::policy, ~options.policy_salt),
+        network_key_(seed, Stream::network),
+        loss_key_(seed, Stream::network, 1),
+        think_key_(seed, Stream::arrivals, 1),
+        chain_(scenario.stages,
+               {seed, scenario.horizon, scenario.idempotent, &policy, options.policy_salt, 0}),
         client_stride_(padded(policy.client_bytes())),
         call_stride_(padded(policy.call_bytes())) {
-    const std::size_t n = static_cast<std::size_t>(scenario.clients);
-    calls_.reserve(n);
-    heap_.reserve(2 * n);  // at most a departure and another event per client
-    client_slots_.resize(n * client_stride_);
-    call_slots_.resize(n * call_stride_);
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::int64_t start = (scenario.interval * static_cast<std::int64_t>(i)).ns();
-      if (start >= scenario.horizon.ns()) break;
-      policy.start_client(client_slots_.data() + i * client_stride_);
-      policy.start_call(call_slots_.data() + i * call_stride_);
-      calls_.push_back({start, start, 0});
-      // In increasing order, which is a heap already.
-      heap_.push_back({start, Kind::send, static_cast<std::uint32_t>(i), 1});
-    }
-    totals_.calls = static_cast<std::int64_t>(calls_.size());
+    fleet_ = s_.arrivals.kind == Arrivals::Kind::burst;
+    ordered_ =
+        !fleet_ && policy.client_bytes() > 0 && (s_.calls > 1 || s_.arrivals.kind == Arrivals::Kind::trace);
+    timeout_ = s_.attempt_timeout < s_.horizon ? s_.attempt_timeout.ns() : never;
+    deadline_ = s_.call_deadline < s_.horizon ? s_.call_deadline.ns() : never;
+    timed_ = timeout_ != never || deadline_ != never;
+    plain_ = fleet_ && s_.calls == 1 && !chain_.suspends() && !timed_ && trace_ == nullptr;
+    may_repeat_ = measures_.duplicates && !s_.idempotent && (timed_ || s_.network.loss > 0);
+    const auto fault_end = chain_.last_fault_end();
+    fault_end_ = fault_end ? fault_end->since_start.ns() : never;
+    prepare();
   }
 
   // False when a call holds virtual time still.
   bool play() {
-    while (!heap_.empty() && heap_.front().time < scenario_.horizon.ns()) {
-      std::pop_heap(heap_.begin(), heap_.end(), Later{});
-      const Event e = heap_.back();
-      heap_.pop_back();
-      handle(e);
-      if (stuck_) return false;
+    for (;;) {
+      if (queue_.time() < agenda_.due()) {
+        if (!queue_.ready()) [[unlikely]]
+          queue_.load();
+        else if (ordered_) [[unlikely]]
+          send_from_queue();
+        else
+          arrive_from_queue();
+      } else if (!other_source()) {
+        return !stuck_;
+      }
     }
-    return true;
   }
 
   Totals totals() {
-    totals_.requests = static_cast<std::int64_t>(arrivals_.size());
-    totals_.retries = static_cast<std::int64_t>(retries_.size());
-    totals_.unfinished = totals_.calls - totals_.succeeded - totals_.gave_up;
-    for (std::size_t i = 0; i < peak_windows.size(); ++i) {
-      totals_.peak[i] = busiest_window(arrivals_, peak_windows[i]);
-      totals_.retry_peak[i] = busiest_window(retries_, peak_windows[i]);
+    t_.unfinished = t_.calls - t_.succeeded - t_.gave_up;
+    t_.last_hop = chain_.has_hops() ? agenda_.inner_requests() : t_.requests;
+    t_.horizon = s_.horizon;
+    if (t_.late_calls == 0) {
+      t_.late_calls = t_.calls;
+      t_.late_succeeded = t_.succeeded;
     }
-    if (!latencies_.empty()) {
-      // An exact sum: no rounding depends on the order of the successes.
-      int128 sum = 0;
-      for (const std::int64_t latency : latencies_) sum += latency;
-      totals_.latency_mean = static_cast<double>(sum) / static_cast<double>(latencies_.size()) / 1e9;
-      const std::size_t rank = (latencies_.size() * 95 + 99) / 100;
-      const auto at = latencies_.begin() + static_cast<std::ptrdiff_t>(rank - 1);
-      std::nth_element(latencies_.begin(), at, latencies_.end());
-      totals_.latency_p95 = Duration::ns(*at);
+    for (std::size_t i = 0; i < measures_.peaks.size(); ++i)
+      t_.peaks.push_back({measures_.peaks[i], peaks_.most(i)});
+    for (std::size_t i = 0; i < measures_.retry_peaks.size(); ++i)
+      t_.retry_peaks.push_back({measures_.retry_peaks[i], retry_peaks_.most(i)});
+    if (measures_.latencies) t_.latencies = summary(m_.latencies);
+    if (measures_.latencies_all) t_.latencies_all = summary(m_.latencies_all);
+    if (measures_.recovery) t_.recovery = recovery();
+    if (trace_ != nullptr) {
+      std::sort(trace_->begin(), trace_->end(), [](const TraceRow& a, const TraceRow& b) {
+        return std::tie(a.start, a.client, a.call, a.attempt) <
+               std::tie(b.start, b.client, b.call, b.attempt);
+      });
     }
-    return totals_;
+    return std::move(t_);
   }
 
  private:
-  static std::size_t padded(std::size_t bytes) {
-    constexpr std::size_t unit = alignof(std::max_align_t);
-    return (bytes + unit - 1) / unit * unit;
-  }
-
-  void push(std::int64_t time, Kind kind, const Event& cause, std::int64_t attempt) {
-    heap_.push_back({time, kind, cause.client, attempt});
-    std::push_heap(heap_.begin(), heap_.end(), Later{});
-  }
-
-  void handle(const Event& e) {
-    fold(e);
-    switch (e.kind) {
-      case Kind::departure:
-        --in_process_;
-        return;
-      case Kind::send:
-        return send(e);
-      case Kind::arrival:
-        return arrive(e);
-      case Kind::reply:
-        return reply(e);
+  void prepare() {
+    const auto clients = static_cast<std::size_t>(s_.clients);
+    queue_.start(clients);
+    agenda_.start();
+    peaks_.start(measures_.peaks);
+    retry_peaks_.start(measures_.retry_peaks);
+    for (Lane<Later>* lane : {&m_.replies, &m_.timeouts, &m_.arrivals}) lane->clear();
+    m_.live.clear();
+    m_.free.clear();
+    if (fleet_ && !plain_) m_.live.resize(clients);
+    m_.call_slots.resize(fleet_ ? clients * call_stride_ : 0);
+    m_.client_slots.resize(clients * client_stride_);
+    if (client_stride_ > 0) {
+      for (std::size_t i = 0; i < clients; ++i)
+        policy_.start_client(m_.client_slots.data() + i * client_stride_);
     }
+    m_.latencies.clear();
+    m_.latencies_all.clear();
+    m_.seconds.clear();
+    if (trace_ != nullptr) trace_->clear();
+    for (const std::int64_t attempt : measures_.spreads) t_.spreads.push_back({attempt, std::nullopt});
+    first_seen_.resize(measures_.spreads.size());
+    agenda_.set_due(std::min(horizon_, starts_.time()));
   }
 
-  void send(const Event& e) {
-    Call& call = calls_[e.client];
-    call.still = call.sent == e.time ? call.still + 1 : 1;
-    call.sent = e.time;
-    stuck_ = call.still >= most_attempts_at_one_time;
-    if (scenario_.front_service == Duration{}) return arrive(e);
-    front_free_ = (Duration::ns(std::max(e.time, front_free_)) + scenario_.front_service).ns();
-    push(front_free_, Kind::arrival, e, e.attempt);
-  }
+  // ---- sources other than the big queue ----
 
-  void arrive(const Event& e) {
-    arrivals_.push_back(e.time);
-    if (e.attempt > 1) retries_.push_back(e.time);
-    totals_.attempts_max = std::max(totals_.attempts_max, e.attempt);
-    const Status status = decide(e);
-    Duration end = Duration::ns(e.time);
-    if (status.succeeded()) {
-      end += scenario_.service_time;
-      ++in_process_;
-      push(end.ns(), Kind::departure, e, e.attempt);
-    }
-    calls_[e.client].status = status;
-    push((end + scenario_.reply_latency).ns(), Kind::reply, e, e.attempt);
-  }
-
-  Status decide(const Event& e) {
-    const Instant now{Duration::ns(e.time)};
-    const Duration since = now.since_start - scenario_.outage_start;
-    if (since >= Duration{} && since < scenario_.outage) return Status::http(503);
-    if (scenario_.concurrency_limit > 0 && in_process_ + 1 > scenario_.concurrency_limit)
-      return Status::http(503);
-    if (e.attempt <= scenario_.fail_first) return Status::http(scenario_.fail_first_status);
-    if (scenario_.random_failure > 0 &&
-        failure_key_.at(e.client, 0, static_cast<std::uint64_t>(e.attempt)).unit() < scenario_.random_failure)
-      return Status::http(503);
-    if (outages_.down(now)) return Status::http(503);
-    return Status::http(200);
-  }
-
-  void reply(const Event& e) {
-    const Call& call = calls_[e.client];
-    Attempt attempt;
-    attempt.number = e.attempt;
-    attempt.outcome.status = call.status;
-    attempt.call_started = {Duration::ns(call.started)};
-    attempt.finished = {Duration::ns(e.time)};
-    Rng rng = policy_key_.at(e.client, 0, static_cast<std::uint64_t>(e.attempt));
-    const Decision decision = policy_.after(client_slots_.data() + e.client * client_stride_,
-                                            call_slots_.data() + e.client * call_stride_, attempt, rng);
-    totals_.policy_draws += rng.draws();
-    if (call.status.succeeded()) {
-      ++totals_.succeeded;
-      totals_.last_success = totals_.last_end = attempt.finished.since_start;
-      latencies_.push_back(e.time - call.started);
-    } else if (decision.stops()) {
-      ++totals_.gave_up;
-      totals_.last_end = attempt.finished.since_start;
+  bool other_source() {
+    const auto front = [](const Lane<Later>& lane) { return lane.empty() ? never : lane.front().wake.time; };
+    const std::int64_t reply = front(m_.replies), timeout = front(m_.timeouts), arrival = front(m_.arrivals);
+    const std::int64_t t = std::min({starts_.time(), agenda_.next(), reply, timeout, arrival});
+    if (stuck_ || t >= horizon_) return false;
+    agenda_.set_now({Duration::ns(t)});
+    if (starts_.time() == t) {
+      launch();
+    } else if (agenda_.next() == t) {
+      agenda_.handle_next();
+      for (Request& r : agenda_.done()) answered_late(r);
+      agenda_.done().clear();
+    } else if (reply == t) {
+      const Later e = m_.replies.front();
+      m_.replies.pop();
+      follow(e.wake, e.outcome, t);
+    } else if (timeout == t) {
+      const Later e = m_.timeouts.front();
+      m_.timeouts.pop();
+      if (awaits(e.wake)) follow(e.wake, timed_out(), t);
     } else {
+      // Arrivals of equal time, from here and from the queue, are taken by client, call, attempt; sends go
+      // first.
+      if (queue_.time() == t && !queue_.ready()) queue_.load();
+      if (ordered_ && queue_.time() == t) {
+        send_from_queue();
+      } else if (queue_.time() == t && queue_.top() < m_.arrivals.front().wake) {
+        arrive_from_queue();
+      } else {
+        const Later e = m_.arrivals.front();
+        m_.arrivals.pop();
+        arrive(e);
+      }
+    }
+    agenda_.set_due(std::min({horizon_, starts_.time(), agenda_.next(), front(m_.replies), front(m_.timeouts),
+                              front(m_.arrivals)}));
+    return true;
+  }
+
+  void launch() {
+    Wake w{starts_.time(), starts_.client(), starts_.call(), 1, 0};
+    starts_.next();
+    w.slot = fleet_ ? w.client : open_slot();
+    begin_call(w, w.time);
+    if (ordered_ || send(w, w.time)) queue_.push(w);
+  }
+
+  std::uint32_t open_slot() {
+    if (!m_.free.empty()) {
+      const std::uint32_t slot = m_.free.back();
+      m_.free.pop_back();
+      return slot;
+    }
+    m_.live.emplace_back();
+    m_.call_slots.resize(m_.live.size() * call_stride_);
+    return static_cast<std::uint32_t>(m_.live.size() - 1);
+  }
+
+  void later(Lane<Later>& lane, const Later& e) {
+    lane.push(e);
+    agenda_.set_due(std::min(agenda_.due(), e.wake.time));
+  }
+
+  // ---- the client ----
+
+  std::byte* client_slot(const Wake& w) { return m_.client_slots.data() + w.client * client_stride_; }
+  std::byte* call_slot(const Wake& w) { return m_.call_slots.data() + w.slot * call_stride_; }
+  std::int64_t started(const Wake& w) const {
+    return plain_ ? starts_.of(w.client) : m_.live[w.slot].started;
+  }
+  static Outcome timed_out() { return {Status::transport(TransportError::timeout), {}, {}}; }
+
+  void begin_call(const Wake& w, std::int64_t at) {
+    ++t_.calls;
+    if (at >= fault_end_) ++t_.late_calls;
+    if (call_stride_ > 0) policy_.start_call(call_slot(w));
+    if (!plain_) m_.live[w.slot] = {at, at, w.client, w.call, 0};
+  }
+
+  void end_call(const Wake& w, bool success, std::int64_t at) {
+    const std::int64_t start = started(w);
+    t_.last_end = std::max(t_.last_end, Duration::ns(at));
+    if (success) {
+      ++t_.succeeded;
+      t_.last_success = std::max(t_.last_success, Duration::ns(at));
+      if (start >= fault_end_) ++t_.late_succeeded;
+      if (measures_.latencies) m_.latencies.push_back(at - start);
+    } else {
+      ++t_.gave_up;
+    }
+    if (measures_.latencies_all) m_.latencies_all.push_back(at - start);
+    fold(w.client, w.call, w.attempt, static_cast<std::uint64_t>(at), success ? 1 : 2);
+  }
+
+  // The client's next call, if there is one before the horizon: `at` becomes its start.
+  bool next_call(Wake& w, std::int64_t& at) {
+    if (!fleet_) {
+      m_.free.push_back(w.slot);
+      return false;
+    }
+    if (w.call + 1 >= s_.calls) return false;
+    ++w.call;
+    w.attempt = 1;
+    Rng rng = think_key_.at(w.client, w.call);
+    at += within(s_.arrivals.think.draw(rng));
+    if (at >= horizon_) return false;
+    begin_call(w, at);
+    return true;
+  }
+
+  // An attempt ended at `end` < horizon. True when the client sends again: attempt w.attempt, at `at`.
+  bool judge(Wake& w, const Outcome& outcome, std::int64_t end, std::int64_t& at) {
+    const std::int64_t start = started(w);
+    const std::int64_t deadline = deadline_ == never ? never : start + deadline_;
+    Attempt attempt;
+    attempt.number = w.attempt;
+    attempt.outcome = outcome;
+    attempt.idempotent = s_.idempotent;
+    attempt.call_started = {Duration::ns(start)};
+    attempt.finished = {Duration::ns(end)};
+    if (deadline != never) attempt.deadline = {Duration::ns(deadline)};
+    Rng rng = policy_key_.at(w.client, w.call, w.attempt);
+    const Decision decision = policy_.after(client_slot(w), call_slot(w), attempt, rng);
+    t_.policy_draws += rng.draws();
+    const bool success = outcome.status.succeeded();
+    if (!plain_) m_.live[w.slot].awaited = 0;
+    if (trace_ != nullptr)
+      trace_->push_back(
+          {w.client, w.call, w.attempt, {Duration::ns(m_.live[w.slot].sent)}, attempt.finished, outcome});
+    if (measures_.recovery && end >= fault_end_) {
+      const auto i = static_cast<std::size_t>((end - fault_end_) / second);
+      if (i >= m_.seconds.size()) m_.seconds.resize(i + 1);
+      ++m_.seconds[i].attempts;
+      m_.seconds[i].successes += success ? 1 : 0;
+    }
+    if (!success && !decision.stops()) {
       // A negative delay is what `check` complains about; here it means at once.
-      const Duration delay = std::max(Duration{}, decision.delay());
-      push((attempt.finished + delay).since_start.ns(), Kind::send, e, e.attempt + 1);
+      at = end + within(decision.delay());
+      if (at < deadline) {
+        ++w.attempt;
+        return true;
+      }
+      if (deadline >= horizon_) return false;
+      end = deadline;
+    }
+    end_call(w, success, end);
+    at = end;
+    return next_call(w, at);
+  }
+
+  // Is the request let out at `at`? It may also be put off, which moves `at`, or be refused, which ends the
+  // call.
+  enum class Gate : std::uint8_t { open, ended, over };
+  Gate pass_gate(const Wake& w, std::int64_t& at) {
+    const std::int64_t deadline = deadline_ == never ? never : started(w) + deadline_;
+    for (std::uint64_t asked = 0;; ++asked) {
+      if (at >= horizon_) return Gate::over;
+      if (at >= deadline) {
+        at = deadline;
+        return Gate::ended;
+      }
+      if (!policy_.gates()) return Gate::open;
+      Rng rng = gate_key_.at(w.client, w.call, asked << 32 | w.attempt);
+      const Decision decision =
+          policy_.before(client_slot(w), call_slot(w), w.attempt, {Duration::ns(at)}, rng);
+      t_.policy_draws += rng.draws();
+      if (decision.stops()) return Gate::ended;
+      if (decision.delay() <= Duration{}) return Gate::open;
+      at += within(decision.delay());
+      if (ordered_) return Gate::open;  // asked again when that time has come
     }
   }
 
-  void fold(const Event& e) {
-    const std::uint64_t what = static_cast<std::uint64_t>(e.kind) << 32 | e.client;
-    const auto status =
-        e.kind == Kind::reply ? static_cast<std::uint64_t>(calls_[e.client].status.code()) : 0;
-    totals_.digest = detail::mix(totals_.digest + static_cast<std::uint64_t>(e.time) * detail::golden,
-                                 detail::mix(what, static_cast<std::uint64_t>(e.attempt) << 16 ^ status));
+  // Sends attempt w.attempt at `at` and does whatever the client does until a request is on its way: then
+  // w.time is when it arrives. False when nothing more comes of this client before the horizon.
+  bool send(Wake& w, std::int64_t at) {
+    for (;;) {
+      const Gate gate = pass_gate(w, at);
+      if (gate == Gate::over) return false;
+      if (gate == Gate::ended) {
+        end_call(w, false, at);
+        if (!next_call(w, at)) return false;
+        continue;
+      }
+      const std::int64_t leaves = depart(w, at);
+      if (stuck_) return false;
+      if (w.time <= leaves) return w.time < horizon_;
+      // Its caller has left when it reaches the server, if it does.
+      if (w.time < horizon_) later(m_.arrivals, {w, leaves, true, {}});
+      if (leaves >= horizon_ || !judge(w, timed_out(), leaves, at)) return false;
+    }
   }
 
+  // One attempt leaves the client: w.time becomes the moment it arrives (never if it is lost). Returns when
+  // its caller stops waiting.
+  std::int64_t depart(Wake& w, std::int64_t at) {
+    ++t_.sent;
+    t_.attempts_max = std::max(t_.attempts_max, std::int64_t{w.attempt});
+    if (w.attempt >= most_attempts_at_one_time) [[unlikely]]
+      watch(w, at);
+    Rng rng = network_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt});
+    w.time = at + within(s_.network.request.draw(rng));
+    if (!timed_) {
+      if (!plain_) m_.live[w.slot].sent = at;
+      return never;
+    }
+    m_.live[w.slot].sent = at;
+    if (lost(w, 0)) w.time = never;
+    return leaves_of(w);
+  }
+  std::int64_t leaves_of(const Wake& w) const {
+    if (!timed_) return never;
+    const Live& live = m_.live[w.slot];
+    return std::min(timeout_ == never ? never : live.sent + timeout_,
+                    deadline_ == never ? never : live.started + deadline_);
+  }
+  bool lost(const Wake& w, std::uint64_t way) const {
+    return s_.network.loss > 0 &&
+           loss_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt} + way).unit() < s_.network.loss;
+  }
+  std::int64_t within(Duration d) const { return std::clamp<std::int64_t>(d.ns(), 0, horizon_); }
+
+  // Attempt numbers beyond the limit are rare; where they were at the last multiple of it is worth a map.
+  void watch(const Wake& w, std::int64_t at) {
+    if (w.attempt % most_attempts_at_one_time != 0) return;
+    const auto [seen, first] = watched_.try_emplace(std::pair(w.client, w.call), started(w));
+    if (seen->second == at) {
+      stuck_ = true;
+      agenda_.set_due(-1);
+    }
+    seen->second = at;
+  }
+
+  // What follows the end of an attempt that was awaited by an event.
+  void follow(Wake w, const Outcome& outcome, std::int64_t end) {
+    std::int64_t at = end;
+    if (!judge(w, outcome, end, at)) return;
+    if (ordered_) {
+      w.time = at;
+      if (at < horizon_) queue_.push(w);
+    } else if (send(w, at)) {
+      queue_.push(w);
+    }
+  }
+
+  // Calls of one client overlap: a send is an event.
+  void send_from_queue() {
+    Wake w = queue_.top();
+    queue_.drop();
+    std::int64_t at = w.time;
+    const Gate gate = pass_gate(w, at);
+    if (gate == Gate::over) return;
+    if (gate == Gate::ended) {
+      end_call(w, false, at);
+      next_call(w, at);
+      return;
+    }
+    if (at > w.time) {
+      w.time = at;
+      if (at < horizon_) queue_.push(w);
+      return;
+    }
+    const std::int64_t leaves = depart(w, at);
+    m_.live[w.slot].awaited = w.attempt;
+    if (w.time < horizon_) later(m_.arrivals, {w, leaves, w.time > leaves, {}});
+    if (leaves < horizon_) await_timeout(w, leaves);
+  }
+
+  bool awaits(const Wake& w) const {
+    const Live& live = m_.live[w.slot];
+    return live.client == w.client && live.call == w.call && live.awaited == w.attempt;
+  }
+  void await_timeout(Wake w, std::int64_t leaves) {
+    w.time = leaves;
+    later(m_.timeouts, {w, leaves, false, {}});
+  }
+
+  // ---- the server ----
+
+  void arrive_from_queue() {
+    Wake w = queue_.top();
+    if (!plain_) w.call = m_.live[w.slot].call;
+    const std::int64_t leaves = leaves_of(w);
+    std::int64_t at = 0;
+    if (s_.network.front > Duration{}) {
+      // In time the client hears of it after the front; if not, it goes on when it has waited enough.
+      const bool in_time = pass_front({w, leaves, false, {}}) <= leaves;
+      if (!in_time && leaves < horizon_ && judge(w, timed_out(), leaves, at) && send(w, at))
+        queue_.replace(w);
+      else
+        queue_.drop();
+      return;
+    }
+    agenda_.set_now({Duration::ns(w.time)});
+    if (serve(w, leaves, false, at) && send(w, at))
+      queue_.replace(w);
+    else
+      queue_.drop();
+  }
+
+  // Returns when the request leaves the front.
+  std::int64_t pass_front(Later e) {
+    front_free_ = (Duration::ns(std::max(e.wake.time, front_free_)) + s_.network.front).ns();
+    e.wake.time = front_free_;
+    e.passed_front = true;
+    e.stray = e.stray || front_free_ > e.leaves;
+    later(m_.arrivals, e);
+    return front_free_;
+  }
+
+  void arrive(const Later& e) {
+    if (s_.network.front > Duration{} && !e.passed_front) {
+      pass_front(e);
+      return;
+    }
+    Wake w = e.wake;
+    std::int64_t at = 0;
+    if (serve(w, e.leaves, e.stray, at) && send(w, at)) queue_.push(w);
+  }
+
+  // The request of w reaches the server at w.time. True when its client is known to send again, attempt
+  // w.attempt at `at`.
+  bool serve(Wake& w, std::int64_t leaves, bool stray, std::int64_t& at) {
+    ++t_.requests;
+    if (!peaks_.empty()) peaks_.add(w.time);
+    if (w.attempt > 1) {
+      ++t_.retries;
+      if (!retry_peaks_.empty()) retry_peaks_.add(w.time);
+    }
+    for (std::size_t i = 0; i < t_.spreads.size(); ++i) {
+      if (t_.spreads[i].attempt == w.attempt) widen(i, w.time);
+    }
+    Request r;
+    r.client = w.client;
+    r.call = w.call;
+    r.attempt = w.attempt;
+    r.lineage = w.attempt;
+    r.at = r.arrived = {Duration::ns(w.time)};
+    r.leaves = {Duration::ns(leaves)};
+    r.slot = w.slot;
+    r.stray = stray;
+    r.chain = &chain_;
+    if (chain_.go(r, 0, agenda_) == Step::answer) {
+      const Reply reply = reply_to(r, w);
+      if (stray) return false;
+      if (ordered_) {
+        w.time = reply.end;
+        // A timeout comes from its own event.
+        if (!reply.in_time || reply.end >= horizon_) return false;
+        m_.live[w.slot].awaited = 0;
+        later(m_.replies, {w, never, false, r.outcome});
+        return false;
+      }
+      return reply.end < horizon_ && judge(w, reply.in_time ? r.outcome : timed_out(), reply.end, at);
+    }
+    if (!stray && !ordered_) {
+      m_.live[w.slot].awaited = w.attempt;
+      if (leaves < horizon_) await_timeout(w, leaves);
+    }
+    return false;
+  }
+
+  void widen(std::size_t i, std::int64_t time) {
+    if (!t_.spreads[i].width) first_seen_[i] = time;
+    t_.spreads[i].width = Duration::ns(time - first_seen_[i]);
+  }
+
+  struct Reply {
+    std::int64_t end;  // of the attempt
+    bool in_time;      // the answer reaches a caller that still waits
+  };
+  // The server's answer is on its way at r.at.
+  Reply reply_to(const Request& r, const Wake& w) {
+    const bool success = r.outcome.status.succeeded();
+    fold(w.client, w.call, w.attempt, static_cast<std::uint64_t>(r.arrived.since_start.ns()),
+         static_cast<std::uint64_t>(r.at.since_start.ns()) * 64 ^
+             static_cast<std::uint64_t>(r.outcome.status.code()));
+    if (may_repeat_ && success && !r.replayed &&
+        !processed_.insert(std::uint64_t{w.client} << 32 | w.call).second)
+      ++t_.duplicates;
+    Rng rng = network_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt} + 1);
+    std::int64_t reply = (r.at + s_.network.reply.draw(rng)).since_start.ns();
+    if (lost(w, 1)) reply = never;
+    const std::int64_t leaves = r.leaves.since_start.ns();
+    const bool in_time = reply <= leaves && !r.stray;
+    if (!success || !in_time) t_.wasted += r.work;
+    return {std::min(reply, leaves), in_time};
+  }
+
+  // The answer to a request that a stage had held.
+  void answered_late(const Request& r) {
+    Wake w{r.at.since_start.ns(), r.client, r.call, static_cast<std::uint32_t>(r.attempt), r.slot};
+    const Reply reply = reply_to(r, w);
+    // Otherwise the caller's timeout is an event of its own, or has been.
+    if (!reply.in_time || reply.end >= horizon_ || !awaits(w)) return;
+    m_.live[w.slot].awaited = 0;
+    if (ordered_) {
+      w.time = reply.end;
+      later(m_.replies, {w, never, false, r.outcome});
+    } else {
+      follow(w, r.outcome, reply.end);
+    }
+  }
+
+  // ---- results ----
+
+  // A sum of well mixed words: what happened counts, not in which order it was computed.
+  void fold(std::uint64_t client, std::uint64_t call, std::uint64_t attempt, std::uint64_t a,
+            std::uint64_t b) {
+    t_.digest += detail::mix(a * detail::golden + client * 0xd1342543de82ef95 + call * 0xaf251af3b0f025b5 +
+                                 attempt * 0xc2b2ae3d27d4eb4f,
+                             b);
+  }
+
+  // The start of the first second after the fault from which on 90 % of the attempts that end succeed.
+  std::optional<Duration> recovery() const {
+    std::size_t good = m_.seconds.size();
+    bool any = false;
+    while (good > 0) {
+      const Second& one = m_.seconds[good - 1];
+      if (one.attempts > 0 && 10 * one.successes < 9 * one.attempts) break;
+      any = any || one.attempts > 0;
+      --good;
+    }
+    if (!any) return std::nullopt;
+    return Duration::s(static_cast<std::int64_t>(good));
+  }
+
+  Memory& m_;
+  Queue& queue_;
+  Agenda& agenda_;
+  Stamps& peaks_;
+  Stamps& retry_peaks_;
   const AnyPolicy& policy_;
-  const Scenario& scenario_;
-  StreamKey policy_key_;
-  StreamKey failure_key_;
-  PoissonOutages outages_;
+  const Scenario& s_;
+  const Measures& measures_;
+  std::vector<TraceRow>* trace_;
+  std::int64_t horizon_;
+  Starts starts_;
+  StreamKey policy_key_, gate_key_, network_key_, loss_key_, think_key_;
+  Chain chain_;
   std::size_t client_stride_, call_stride_;
-  std::vector<std::byte> client_slots_, call_slots_;
-  std::vector<Call> calls_;  // of the clients that start before the horizon
-  std::vector<Event> heap_;
-  std::int64_t front_free_ = 0;
-  std::int64_t in_process_ = 0;
+  std::int64_t timeout_ = never, deadline_ = never, fault_end_ = never;
+  bool fleet_ = false;    // every client has its own slot and one call at a time
+  bool ordered_ = false;  // overlapping calls share their client's memory
+  bool timed_ = false;    // callers may stop waiting
+  bool plain_ = false;    // no state but the event and the policy's
+  bool may_repeat_ = false;
   bool stuck_ = false;
-  std::vector<std::int64_t> arrivals_, retries_, latencies_;
-  Totals totals_;
+  std::int64_t front_free_ = 0;
+  std::vector<std::int64_t> first_seen_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> watched_;
+  std::unordered_set<std::uint64_t> processed_;
+  Totals t_;
 };
+
+QueueKind fitting(const Scenario& s, QueueKind wanted) {
+  const bool fleet = s.arrivals.kind == Arrivals::Kind::burst;
+  if (!fleet) return QueueKind::heap;  // calls come and go
+  if (wanted != QueueKind::automatic) return wanted;
+  const auto clients = static_cast<std::size_t>(s.clients);
+  return s.clients <= 32'768 && WinnerTree::fits(clients, s.horizon.ns()) ? QueueKind::tree
+                                                                          : QueueKind::buckets;
+}
+
+const Measures& everything() {
+  static const Measures all = measures_for(metrics());
+  return all;
+}
 
 }  // namespace
 
-Result<Totals> run(const AnyPolicy& policy, const Scenario& scenario, Seed seed, std::uint64_t policy_salt,
-                   std::string_view name) {
-  Run one(policy, scenario, seed, policy_salt);
-  if (!one.play()) {
-    const std::string called = name.empty() ? to_string(policy) : std::string(name);
-    return failure({},
-                   fmt::format("policy '{}' in scenario '{}': a call made {} attempts while virtual time "
-                               "stood still",
-                               called, scenario.id, most_attempts_at_one_time),
-                   "the policy lacks a limit: set max_attempts, or a delay above 0");
+Runner::Runner() : memory_(std::make_unique<Memory>()) {}
+Runner::~Runner() = default;
+Runner::Runner(Runner&&) noexcept = default;
+Runner& Runner::operator=(Runner&&) noexcept = default;
+
+Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Seed seed,
+                           const RunOptions& options) {
+  const Measures& measures = options.measures != nullptr ? *options.measures : everything();
+  Memory& m = *memory_;
+  const auto play = [&](auto& queue, auto& peaks, auto& retry_peaks) -> Result<Totals> {
+    Loop loop(m, queue, peaks, retry_peaks, policy, scenario, seed, options, measures);
+    if (loop.play()) return loop.totals();
+    return failure(
+        {},
+        fmt::format("policy '{}' in scenario '{}': a call made {} attempts while virtual time stood still",
+                    options.name.empty() ? to_string(policy) : std::string(options.name), scenario.id,
+                    most_attempts_at_one_time),
+        "the policy lacks a limit: set max_attempts, or a delay above 0");
+  };
+  switch (fitting(scenario, options.queue)) {
+    case QueueKind::tree:
+      return play(m.tree, m.peaks_sparse, m.retry_peaks_sparse);
+    case QueueKind::buckets:
+      return play(m.buckets, m.peaks_dense, m.retry_peaks_dense);
+    case QueueKind::heap:
+    case QueueKind::automatic:
+      break;
   }
-  return one.totals();
+  return play(m.heap, m.peaks_sparse, m.retry_peaks_sparse);
+}
+
+Result<Totals> run(const AnyPolicy& policy, const Scenario& scenario, Seed seed, const RunOptions& options) {
+  return Runner().run(policy, scenario, seed, options);
 }
 
 std::int64_t busiest_window(std::span<const std::int64_t> sorted, Duration w) {
-  std::size_t most = 0;
-  std::size_t end = 0;
-  for (std::size_t begin = 0; begin < sorted.size(); ++begin) {
-    while (end < sorted.size() && sorted[end] - sorted[begin] < w.ns()) ++end;
-    most = std::max(most, end - begin);
-  }
-  return static_cast<std::int64_t>(most);
+  Windows<std::uint32_t> windows;
+  windows.start({w});
+  for (const std::int64_t t : sorted) windows.add(t);
+  return windows.most(0);
 }
 
 }  // namespace retrygate

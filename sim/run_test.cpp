@@ -28,7 +28,7 @@ Scenario scenario(const std::string& id, const std::vector<std::string>& overrid
 }
 
 std::optional<double> value(const Totals& totals, std::string_view metric) {
-  return (*find_metric(metric))->read(totals);
+  return find_metric(metric)->read(totals);
 }
 
 using Expected = std::map<std::string, std::optional<double>>;
@@ -175,7 +175,7 @@ TEST(FlakyService, BackoffSucceedsHalfAPointLessOftenThanFixed) {
 
 TEST(Run, ACallThatHoldsTimeStillIsAnErrorThatNamesTheLimit) {
   const auto totals = run(policy("immediate:max_attempts=1000000").policy, scenario("outage-then-limit"),
-                          Seed{1}, 0, "hasty");
+                          Seed{1}, {.name = "hasty"});
   ASSERT_FALSE(totals);
   const std::string message = to_string(totals.error());
   for (const char* part : {"'hasty'", "'outage-then-limit'", "max_attempts"})
@@ -193,12 +193,13 @@ TEST(Run, TheHorizonCutsACallOff) {
 TEST(Run, TheSaltChangesThePolicyAndNotTheWorld) {
   const Scenario s = scenario("flaky-service");
   const auto fixed = policy("fixed:max_attempts=4");
-  EXPECT_EQ(*run(fixed.policy, s, Seed{7}), *run(fixed.policy, s, Seed{7}, 1));
+  EXPECT_EQ(*run(fixed.policy, s, Seed{7}), *run(fixed.policy, s, Seed{7}, {.policy_salt = 1}));
   EXPECT_NE(run(fixed.policy, s, Seed{7})->digest, run(fixed.policy, s, Seed{8})->digest);
   const auto full = policy("full-jitter");
   const Scenario storm = scenario("outage-then-limit");
   EXPECT_EQ(*run(full.policy, storm, Seed{7}), *run(full.policy, storm, Seed{7}));
-  EXPECT_NE(run(full.policy, storm, Seed{7})->digest, run(full.policy, storm, Seed{7}, 1)->digest);
+  EXPECT_NE(run(full.policy, storm, Seed{7})->digest,
+            run(full.policy, storm, Seed{7}, {.policy_salt = 1})->digest);
 }
 
 TEST(BusiestWindow, AgreesWithBruteForce) {

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <limits>
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <tuple>
 
 #include "policies/base/shelf.hpp"
+#include "sim/servers.hpp"
 
 namespace retrygate {
 namespace {
@@ -42,41 +46,165 @@ Result<std::pair<std::string, Value>> find_table(std::string_view reference, con
   return failure(where, fmt::format("{} has no table [scenario.{}]", path, name));
 }
 
+// Puts the table's own values in the place of "$name"; `used` gathers the names.
+void substitute(Value& value, const Table& parameters, std::vector<std::string>& used, Errors& complaints) {
+  if (auto* items = std::get_if<Array>(&value.data)) {
+    for (Value& item : *items) substitute(item, parameters, used, complaints);
+  } else if (auto* table = std::get_if<Table>(&value.data)) {
+    for (Member& member : *table) substitute(member.value, parameters, used, complaints);
+  } else if (const auto* text = std::get_if<std::string>(&value.data);
+             text != nullptr && text->starts_with('$')) {
+    const std::string name = text->substr(1);
+    const auto at =
+        std::find_if(parameters.begin(), parameters.end(), [&](const Member& m) { return m.key == name; });
+    if (at == parameters.end() || name == "stages") {
+      complaints.push_back(
+          {value.where, fmt::format("'${0}' stands for the key '{0}', which is missing", name), ""});
+      return;
+    }
+    used.push_back(name);
+    value = at->value;
+  }
+}
+
+// A trace file's starts: CSV with the columns client, call, start and perhaps others; where there is a column
+// attempt, only first attempts count.
+std::vector<Arrivals::Start> read_starts(Reader& table, const std::string& path) {
+  std::vector<Arrivals::Start> starts;
+  std::ifstream in(path);
+  std::string line;
+  if (!in || !std::getline(in, line)) {
+    table.fail("trace", fmt::format("cannot read '{}'", path),
+               "a CSV file with the columns client, call, start");
+    return starts;
+  }
+  const auto split = [](std::string text) {
+    if (!text.empty() && text.back() == '\r') text.pop_back();
+    std::vector<std::string> cells;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      cells.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return cells;
+  };
+  const std::vector<std::string> header = split(line);
+  const auto column = [&](std::string_view name) {
+    return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+  };
+  const std::size_t client = column("client"), call = column("call"), attempt = column("attempt"),
+                    start = column("start");
+  if (std::max({client, call, start}) >= header.size()) {
+    table.fail({path, 1, 1}, "the columns client, call and start are needed");
+    return starts;
+  }
+  for (int number = 2; std::getline(in, line); ++number) {
+    const std::vector<std::string> cells = split(line);
+    if (cells.size() == 1 && cells[0].empty()) continue;
+    const Where where{path, number, 1};
+    if (cells.size() != header.size()) {
+      table.fail(where, fmt::format("{} columns are expected, not {}", header.size(), cells.size()));
+      continue;
+    }
+    if (attempt < header.size() && cells[attempt] != "1") continue;
+    const auto whole = [&](const std::string& text) {
+      std::uint32_t n = 0;
+      const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), n);
+      if (fault != std::errc{} || end != text.data() + text.size())
+        table.fail(where, fmt::format("'{}' must be a whole number, 0..4294967295", text));
+      return n;
+    };
+    const auto time = keep(parse_duration(cells[start], where), table.complaints());
+    if (time && *time < Duration{}) table.fail(where, "a call cannot start before 0");
+    starts.push_back({time.value_or(Duration{}), whole(cells[client]), whole(cells[call])});
+  }
+  const auto order = [](const Arrivals::Start& s) { return std::tuple(s.time, s.client, s.call); };
+  std::sort(starts.begin(), starts.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  return starts;
+}
+
+void read_arrivals(Reader& reader, Scenario& s) {
+  using Kind = Arrivals::Kind;
+  Arrivals& a = s.arrivals;
+  const auto word = reader.word("arrivals", {"burst", "interval", "poisson", "trace", "closed"});
+  const bool closed = word == 4;
+  a.interval = reader.duration("interval").value_or(Duration{});
+  if (word && !closed)
+    a.kind = static_cast<Kind>(*word);
+  else if (!word && a.interval > Duration{})
+    a.kind = Kind::interval;
+  a.ramp = reader.duration("ramp").value_or(Duration{});
+  a.think = law(reader, "think_time");
+  if (reader.has("rate_per_s")) a.rate_per_s = reader.number("rate_per_s").value_or(1);
+  const auto belongs = [&](std::string_view key, bool fits, std::string_view to) {
+    if (reader.has(key) && !fits) reader.fail(key, fmt::format("'{}' belongs to arrivals = \"{}\"", key, to));
+  };
+  belongs("interval", a.kind == Kind::interval || a.interval == Duration{}, "interval");
+  belongs("ramp", a.kind == Kind::burst, "burst");
+  belongs("think_time", a.kind == Kind::burst, "closed");
+  belongs("rate_per_s", a.kind == Kind::poisson, "poisson");
+  if (a.kind == Kind::interval && a.interval == Duration{})
+    reader.fail("interval", "arrivals = \"interval\" needs an 'interval' above 0");
+  if (a.kind == Kind::poisson && !(a.rate_per_s > 0 && a.rate_per_s <= 1e9))
+    reader.fail("rate_per_s", "arrivals = \"poisson\" needs a 'rate_per_s' above 0",
+                "calls per second, at most 1e9");
+  const auto path = reader.text("trace");
+  belongs("trace", a.kind == Kind::trace, "trace");
+  if (a.kind == Kind::trace) {
+    if (!path)
+      reader.fail("trace", "arrivals = \"trace\" needs a 'trace'",
+                  "a CSV file with the columns client, call, start");
+    else
+      a.starts = read_starts(reader, *path);
+    std::int64_t last = 0;
+    for (const Arrivals::Start& start : a.starts) last = std::max(last, std::int64_t{start.client});
+    s.clients = last + 1;
+  }
+}
+
 }  // namespace
 
-Result<Scenario> read_scenario(std::string id, const Value& table) {
+bool Scenario::draws() const {
+  return arrivals.kind == Arrivals::Kind::poisson || arrivals.think.random() || network.request.random() ||
+         network.reply.random() || network.loss > 0 ||
+         std::any_of(stages.begin(), stages.end(), [](const StageSpec& stage) { return stage.random; });
+}
+
+Result<Scenario> read_scenario(std::string id, const Value& written) {
   Errors complaints;
+  Value table = written;
+  std::vector<std::string> parameters;
+  if (auto* members = std::get_if<Table>(&table.data)) {
+    const Table all = *members;
+    for (Member& member : *members) {
+      if (member.key == "stages") substitute(member.value, all, parameters, complaints);
+    }
+  }
   Reader reader(table, complaints);
+  for (const std::string& name : parameters) reader.any(name);
+
   Scenario s;
   s.id = std::move(id);
-  const auto length = [&](std::string_view key, Duration& to) { to = reader.duration(key).value_or(to); };
-  const auto count = [&](std::string_view key, std::int64_t& to, std::int64_t least, std::int64_t most) {
-    to = reader.integer(key).value_or(to);
-    if (to < least || to > most) reader.fail(key, fmt::format("{} must be {}..{}", key, least, most));
-  };
-  constexpr std::int64_t many = std::numeric_limits<std::int32_t>::max();
-
   s.summary = reader.text("summary").value_or("");
-  length("horizon", s.horizon);
-  count("clients", s.clients, 1, many);
-  length("interval", s.interval);
-  length("outage_start", s.outage_start);
-  length("outage", s.outage);
-  count("concurrency_limit", s.concurrency_limit, 0, many);
-  count("fail_first", s.fail_first, 0, many);
-  std::int64_t status = s.fail_first_status;
-  count("fail_first_status", status, 300, 599);
-  s.fail_first_status = static_cast<int>(status);
-  s.random_failure = reader.number("random_failure").value_or(0);
-  if (!(s.random_failure >= 0 && s.random_failure <= 1))
-    reader.fail("random_failure", "random_failure must be a probability, 0..1");
-  length("outage_gap", s.outage_gap);
-  length("outage_min", s.outage_min);
-  length("outage_max", s.outage_max);
-  if (s.outage_min > s.outage_max) reader.fail("outage_max", "outage_max is below outage_min");
-  length("service_time", s.service_time);
-  length("front_service", s.front_service);
-  length("reply_latency", s.reply_latency);
+  s.horizon = reader.duration("horizon").value_or(s.horizon);
+  // So that a time within the horizon plus a delay cut to it always fits 64 bits.
+  if (s.horizon > Duration::s(50LL * 365 * 86400) || s.horizon == Duration{})
+    reader.fail("horizon", "'horizon' must lie above 0 and within 50 years");
+  s.clients = count(reader, "clients", 1, s.clients);
+  s.calls = count(reader, "calls", 1, s.calls);
+  read_arrivals(reader, s);
+  s.network.request = law(reader, "request_latency");
+  s.network.reply = law(reader, "reply_latency");
+  s.network.front = reader.duration("front_service").value_or(Duration{});
+  s.network.loss = probability(reader, "loss");
+  s.attempt_timeout = reader.duration("attempt_timeout").value_or(s.attempt_timeout);
+  s.call_deadline = reader.duration("call_deadline").value_or(s.call_deadline);
+  s.idempotent = reader.flag("idempotent").value_or(s.idempotent);
+  if (s.attempt_timeout == Duration{}) reader.fail("attempt_timeout", "'attempt_timeout' must be above 0");
+  if (s.call_deadline == Duration{}) reader.fail("call_deadline", "'call_deadline' must be above 0");
+  if (s.network.loss > 0 && s.attempt_timeout == Duration::max() && s.call_deadline == Duration::max())
+    reader.fail("loss", "a lost request needs an end", "set 'attempt_timeout'");
+  s.stages = read_stages(reader);
   reader.finish();
   if (!complaints.empty()) return tl::unexpected(complaints);
   return s;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,12 +11,39 @@
 #include "policies/base/config.hpp"
 #include "policies/base/embedded.hpp"
 #include "policies/base/units.hpp"
+#include "sim/law.hpp"
+#include "sim/server.hpp"
 
 namespace retrygate {
 
-// Client i makes one call, at i * interval. A request passes the front (a FIFO queue with one worker),
-// then arrives at the server, which decides in this order: outage, concurrency limit, fail-first-k,
-// random failure, Poisson outages, service. Every reply then takes the reply latency.
+// When calls start. A fleet (burst): every client makes `calls` calls, one after the other; an open stream:
+// call n of the stream is call n / clients of client n % clients, whatever became of the others.
+struct Arrivals {
+  enum class Kind : std::uint8_t { burst, interval, poisson, trace };
+  struct Start {
+    Duration time;
+    std::uint32_t client = 0, call = 0;
+    bool operator==(const Start&) const = default;
+  };
+
+  Kind kind = Kind::burst;
+  Duration ramp;                   // burst: client i of n starts at ramp * i / n
+  Law think;                       // burst: between the end of a call and the start of the client's next
+  Duration interval;               // interval: between two calls of the stream
+  double rate_per_s = 0;           // poisson: calls of the stream
+  std::vector<Start> starts = {};  // trace: in order of time, client, call
+  bool operator==(const Arrivals&) const = default;
+};
+
+struct Network {
+  Law request, reply;  // one way each
+  Duration front;  // a FIFO front of one worker takes so long for every request, before the server; 0 is none
+  double loss = 0;  // probability that a request or its reply is lost on the way, each
+  bool operator==(const Network&) const = default;
+};
+
+// A request travels to the server, passes the front, arrives (is counted) and passes the stages; the answer
+// travels back. The caller waits until the answer, its attempt timeout or its deadline.
 struct Scenario {
   std::string id;
   std::string summary;
@@ -23,23 +51,16 @@ struct Scenario {
 
   Duration horizon = Duration::s(60);  // the run stops here
   std::int64_t clients = 1;
-  Duration interval;  // between the calls of two clients; 0 is a burst
-
-  Duration outage_start;  // 503 while outage_start <= t < outage_start + outage
-  Duration outage;
-  std::int64_t concurrency_limit = 0;  // 503 above so many in process, this one included; 0 is none
-  std::int64_t fail_first = 0;         // attempts 1..k of every call fail
-  int fail_first_status = 503;
-  double random_failure = 0;  // probability of 503 while no Poisson outage runs
-  Duration outage_gap;        // mean, exponential, from start to start; 0 is no such outages
-  Duration outage_min;        // their lengths are uniform
-  Duration outage_max;
-  Duration service_time;   // of an accepted request, which holds a slot for so long
-  Duration front_service;  // of every request, before the server; 0 is no front
-  Duration reply_latency;  // of every reply
+  std::int64_t calls = 1;  // of every client
+  Arrivals arrivals;
+  Network network;
+  Duration attempt_timeout = Duration::max();
+  Duration call_deadline = Duration::max();  // from the start of the call
+  bool idempotent = true;                    // may a request be processed twice without harm?
+  std::vector<StageSpec> stages;
 
   // Does the world itself draw random numbers, so that seeds differ whatever the policies do?
-  bool draws() const { return random_failure > 0 || outage_gap > Duration{}; }
+  bool draws() const;
   bool operator==(const Scenario&) const = default;
 };
 
@@ -51,7 +72,8 @@ std::span<const EmbeddedFile> scenario_files();
 Result<Scenario> find_scenario(std::string_view id_or_toml_path, Where where,
                                const std::vector<std::string>& overrides = {});
 
-// One scenario's table.
+// One scenario's table. A text "$name" anywhere in `stages` stands for the table's key `name`, which so
+// becomes a parameter that can be overridden.
 Result<Scenario> read_scenario(std::string id, const Value& table);
 
 }  // namespace retrygate

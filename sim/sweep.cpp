@@ -9,12 +9,13 @@ namespace retrygate {
 Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::vector<Scenario>& scenarios,
                           const std::vector<std::uint64_t>& seeds, const std::vector<std::string>& metric_ids,
                           unsigned threads, std::uint64_t policy_salt) {
-  std::vector<const Metric*> wanted;
+  std::vector<Metric> wanted;
   for (const std::string& id : metric_ids) {
-    const Result<const Metric*> metric = find_metric(id);
+    Result<Metric> metric = find_metric(id);
     if (!metric) return tl::unexpected(metric.error());
-    wanted.push_back(*metric);
+    wanted.push_back(*std::move(metric));
   }
+  const Measures measures = measures_for(wanted);
 
   // Every worker writes only its own runs' places; the table is put together afterwards.
   const std::size_t runs = policies.size() * scenarios.size() * seeds.size();
@@ -22,13 +23,14 @@ Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::v
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> failed = false;
   const auto work = [&] {
+    Runner runner;
     while (!failed.load(std::memory_order_relaxed)) {
       const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
       if (i >= runs) return;
       const std::size_t cell = i / seeds.size();
       const NamedPolicy& policy = policies[cell % policies.size()];
-      done[i] = run(policy.policy, scenarios[cell / policies.size()], Seed{seeds[i % seeds.size()]},
-                    policy_salt, policy.name);
+      done[i] = runner.run(policy.policy, scenarios[cell / policies.size()], Seed{seeds[i % seeds.size()]},
+                           {.policy_salt = policy_salt, .name = policy.name, .measures = &measures});
       if (!done[i]) failed = true;
     }
   };
@@ -52,7 +54,7 @@ Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::v
       for (std::size_t s = 0; s < seeds.size(); ++s, ++i) {
         cell.digests.push_back(done[i]->digest);
         cell.drew.push_back(done[i]->policy_draws > 0);
-        for (std::size_t m = 0; m < wanted.size(); ++m) cell.samples[m].push_back(wanted[m]->read(*done[i]));
+        for (std::size_t m = 0; m < wanted.size(); ++m) cell.samples[m].push_back(wanted[m].read(*done[i]));
       }
       table.cells.push_back(std::move(cell));
     }

@@ -1,0 +1,38 @@
+// Laws of lengths of time: what a network, a server or a thinking user draws.
+#pragma once
+
+#include <string>
+
+#include "policies/base/error.hpp"
+#include "policies/base/rng.hpp"
+
+namespace retrygate {
+
+// Written as a text: "50ms" (always), "uniform 200us 2ms", "exponential 50ms" (mean), "normal 10ms 2ms" (mean
+// and standard deviation of the law before it is cut off at 0), "lognormal 10ms 0.5" (median and sigma of the
+// logarithm), "gamma 10ms 2" (mean and shape), "weibull 10ms 1.5" (scale and shape).
+struct Law {
+  enum class Kind : std::uint8_t { constant, uniform, exponential, normal, lognormal, gamma, weibull };
+
+  Kind kind = Kind::constant;
+  Duration a;        // the constant, lower end, mean, median or scale
+  Duration b;        // upper end or standard deviation
+  double shape = 0;  // sigma or shape
+
+  static Law constant(Duration d) { return {Kind::constant, d, d, 0}; }
+  bool random() const { return kind != Kind::constant; }
+  // Never negative; nearest nanosecond. A constant consumes no draw.
+  Duration draw(Rng& rng) const {
+    if (kind == Kind::constant) return a;
+    return kind == Kind::uniform ? rng.between(a, b) : draw_other(rng);
+  }
+  bool operator==(const Law&) const = default;
+
+ private:
+  Duration draw_other(Rng&) const;
+};
+
+std::string to_string(const Law&);  // the form that parse_law reads
+Result<Law> parse_law(std::string_view text, Where where = {});
+
+}  // namespace retrygate

@@ -1,0 +1,91 @@
+// The big queue of a run: three structures, one order.
+#include "sim/queues.hpp"
+
+#include <gtest/gtest.h>
+
+#include "policies/named.hpp"
+#include "sim/run.hpp"
+
+namespace retrygate {
+namespace {
+
+TEST(Queues, DoNotShowInTheResult) {
+  const std::vector<std::vector<std::string>> overrides = {
+      {},
+      {"request_latency=uniform 200us 2ms", "reply_latency=uniform 200us 2ms"},
+      {"clients=3000", "concurrency_limit=300", "ramp=500ms", "request_latency=exponential 20ms"},
+      {"clients=300", "attempt_timeout=30ms", "request_latency=exponential 20ms", "loss=0.1"},
+      {"calls=5", "think_time=exponential 10s", "horizon=100s"},  // beyond the ring
+      {"front_service=100us", "attempt_timeout=10ms"},
+  };
+  for (const auto& override : overrides) {
+    const Scenario scenario = *find_scenario("outage-then-limit", {}, override);
+    for (const char* name :
+         {"full-jitter", "decorrelated", "immediate", "fixed:base=262144ns,max_attempts=60"}) {
+      const NamedPolicy policy = *find_policy(name, {});
+      for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        const auto heap = run(policy.policy, scenario, Seed{seed}, {.queue = QueueKind::heap});
+        ASSERT_TRUE(heap);
+        for (const QueueKind queue : {QueueKind::tree, QueueKind::buckets, QueueKind::automatic})
+          EXPECT_EQ(*heap, *run(policy.policy, scenario, Seed{seed}, {.queue = queue}))
+              << name << ' ' << (override.empty() ? "" : override[0]) << ' ' << static_cast<int>(queue);
+      }
+    }
+  }
+}
+
+// Every queue against a sorted list: random pushes and pops whose times fall into the current bucket, into
+// the ring and beyond it, with ties and attempt numbers of every size.
+template <class Queue>
+void against_a_sorted_list() {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Rng rng(Seed{seed});
+    constexpr std::uint32_t clients = 50;
+    Queue queue;
+    queue.start(clients);
+    std::vector<Wake> list;
+    std::vector<bool> waits(clients, false);
+    std::int64_t now = 0;
+    for (int step = 0; step < 2000; ++step) {
+      const auto client = static_cast<std::uint32_t>(rng.below(clients));
+      if (!waits[client]) {
+        const std::uint64_t reach = std::uint64_t{1} << rng.below(36);
+        const Wake w{now + static_cast<std::int64_t>(rng.below(reach)), client, 0,
+                     static_cast<std::uint32_t>(rng.below(std::uint64_t{1} << (1 + rng.below(31)))), client};
+        waits[client] = true;
+        queue.push(w);
+        list.push_back(w);
+      } else {
+        const auto least = std::min_element(list.begin(), list.end());
+        if (!queue.ready()) {
+          EXPECT_LE(queue.time(), least->time);
+          queue.load();
+        }
+        ASSERT_EQ(queue.time(), least->time);
+        const Wake top = queue.top();
+        ASSERT_EQ(top.client, least->client);
+        ASSERT_EQ(top.attempt, least->attempt);
+        now = top.time;
+        list.erase(least);
+        if (rng.below(2) == 0) {
+          const Wake next{now + static_cast<std::int64_t>(rng.below(1'000'000)), top.client, 0, top.attempt,
+                          top.client};
+          queue.replace(next);
+          list.push_back(next);
+        } else {
+          queue.drop();
+          waits[top.client] = false;
+        }
+      }
+    }
+  }
+}
+
+TEST(Queues, AgreeWithASortedList) {
+  against_a_sorted_list<WinnerTree>();
+  against_a_sorted_list<WakeHeap>();
+  against_a_sorted_list<BucketRing>();
+}
+
+}  // namespace
+}  // namespace retrygate

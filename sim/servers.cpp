@@ -1,0 +1,53 @@
+#include "sim/servers.hpp"
+
+namespace retrygate {
+
+Refusal read_refusal(Reader& table, int status) {
+  Refusal refusal{Status::http(status), {}};
+  if (const Value* value = table.any("answer")) {
+    const auto* code = std::get_if<std::int64_t>(&value->data);
+    const auto* word = std::get_if<std::string>(&value->data);
+    std::optional<Status> given;
+    if (code != nullptr) given = parse_status(fmt::format("{}", *code));
+    if (word != nullptr) given = parse_status(*word);
+    if (given && !given->succeeded())
+      refusal.status = *given;
+    else
+      table.fail("answer", "'answer' must be a failure",
+                 "an HTTP status such as 503 or a transport error such as \"connect-refused\"");
+  }
+  if (table.has("retry_after")) {
+    refusal.retry_after = table.duration("retry_after");
+    if (refusal.retry_after && refusal.retry_after->ns() % 1'000'000'000 != 0)
+      table.fail("retry_after", "'retry_after' must be whole seconds", "the header knows no fractions");
+  }
+  return refusal;
+}
+
+std::int64_t count(Reader& table, std::string_view key, std::int64_t least,
+                   std::optional<std::int64_t> otherwise) {
+  if (!table.has(key) && !otherwise) {
+    table.fail(key, fmt::format("'{}' is missing", key), "a whole number");
+    return least;
+  }
+  const std::int64_t n = table.integer(key).value_or(otherwise.value_or(least));
+  if (n < least || n > many) {
+    table.fail(key, fmt::format("'{}' must be {}..{}", key, least, many));
+    return least;
+  }
+  return n;
+}
+
+double probability(Reader& table, std::string_view key, double otherwise) {
+  const double p = table.number(key).value_or(otherwise);
+  if (!(p >= 0 && p <= 1)) table.fail(key, fmt::format("'{}' must be a probability, 0..1", key));
+  return p;
+}
+
+Law law(Reader& table, std::string_view key, Law otherwise) {
+  const auto text = table.text(key);
+  if (!text) return otherwise;
+  return keep(parse_law(*text, table.where(key)), table.complaints()).value_or(otherwise);
+}
+
+}  // namespace retrygate

@@ -1,0 +1,35 @@
+// What the families of stages share: reading counts, probabilities, laws and refusals.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "sim/law.hpp"
+#include "sim/server.hpp"
+
+namespace retrygate {
+
+inline constexpr std::int64_t many = std::numeric_limits<std::int32_t>::max();
+
+// An answer that says no: a status and perhaps Retry-After.
+struct Refusal {
+  Status status = Status::http(503);
+  std::optional<Duration> retry_after = {};
+
+  Step answer(Request& request) const {
+    request.outcome.status = status;
+    request.outcome.retry_after = retry_after;
+    return Step::answer;
+  }
+};
+
+// `answer` and `retry_after` of a stage's table.
+Refusal read_refusal(Reader& table, int status);
+// A whole number of at least `least`; required when there is no `otherwise`.
+std::int64_t count(Reader& table, std::string_view key, std::int64_t least,
+                   std::optional<std::int64_t> otherwise = std::nullopt);
+double probability(Reader& table, std::string_view key, double otherwise = 0);
+Law law(Reader& table, std::string_view key, Law otherwise = {});
+
+}  // namespace retrygate
