@@ -159,12 +159,6 @@ const std::set<std::string, std::less<>> not_built = {"brunner_munzel",
                                                       "noninferiority_welch",
                                                       "ratio_fieller",
                                                       "ratio_log",
-                                                      "linear_model",
-                                                      "linear_model_rank_deficient",
-                                                      "hotelling_t2",
-                                                      "isotonic_regression",
-                                                      "kaplan_meier",
-                                                      "log_rank",
                                                       "ideal_bootstrap_quantile"};
 
 struct File {
