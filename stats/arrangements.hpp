@@ -21,16 +21,37 @@ inline std::uint64_t choose(std::uint64_t n, std::uint64_t k) {
   return static_cast<std::uint64_t>(all);
 }
 
-using Flags = std::vector<char>;  // 1: in the first group
+// Things dealt to groups: labels[i] is the group of thing i.
+using Labels = std::vector<unsigned char>;
 
-// visit(flags) for each of the choose(n, m) ways to put m of n things into the first group.
+// The first labelling: group 0 first.
+inline Labels labels_of(const std::vector<std::size_t>& sizes) {
+  Labels labels;
+  for (std::size_t group = 0; group < sizes.size(); ++group)
+    labels.insert(labels.end(), sizes[group], static_cast<unsigned char>(group));
+  return labels;
+}
+
+// In how many ways things can be dealt to groups of these sizes, or the largest number when that does not
+// fit.
+inline std::uint64_t labellings(const std::vector<std::size_t>& sizes) {
+  uint128 all = 1;
+  std::uint64_t things = 0;
+  for (const std::size_t size : sizes) {
+    things += size;
+    all *= choose(things, size);
+    if (all > std::numeric_limits<std::uint64_t>::max()) return std::numeric_limits<std::uint64_t>::max();
+  }
+  return static_cast<std::uint64_t>(all);
+}
+
+// visit(labels) for each of them.
 template <class Visit>
-void for_each_split(std::size_t n, std::size_t m, const Visit& visit) {
-  Flags flags(n, 0);
-  std::fill_n(flags.begin(), m, 1);
+void for_each_labelling(const std::vector<std::size_t>& sizes, const Visit& visit) {
+  Labels labels = labels_of(sizes);
   do {
-    visit(flags);
-  } while (std::prev_permutation(flags.begin(), flags.end()));
+    visit(labels);
+  } while (std::next_permutation(labels.begin(), labels.end()));
 }
 
 // How Monte Carlo draws are made; the same result on any number of threads.

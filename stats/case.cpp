@@ -215,4 +215,8 @@ tl::unexpected<Errors> failure_of(Reader& the_case) { return tl::unexpected(the_
 
 Member count(std::string key, std::size_t n) { return member(std::move(key), static_cast<std::int64_t>(n)); }
 
+Member resamples_of(const PermutationTest& test) {
+  return test.all ? member("resamples", std::string("all")) : count("resamples", test.counts.total);
+}
+
 }  // namespace retrygate::stats

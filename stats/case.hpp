@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "policies/base/config.hpp"
-#include "stats/arrangements.hpp"
 #include "stats/mann_whitney.hpp"
+#include "stats/permutation.hpp"
 #include "stats/status.hpp"
 
 namespace retrygate::stats {
@@ -55,5 +55,6 @@ tl::unexpected<Errors> failure_of(Reader& the_case);
 using retrygate::member;
 inline Member member(Status status) { return member("status", to_string(status)); }
 Member count(std::string key, std::size_t n);  // printed as a whole number
+Member resamples_of(const PermutationTest&);   // "resamples": "all", or how many were drawn
 
 }  // namespace retrygate::stats

@@ -39,8 +39,8 @@ NormalRankTest normal_rank_test(double statistic, double mean, double variance);
 // Normal law with the variance of the midranks.
 NormalRankTest mann_whitney_normal(std::span<const double> x, std::span<const double> y);
 
-// Exact while it takes milliseconds (without ties up to about 200 + 200 values, with ties about 100 + 100),
-// else normal; the method says which. Depends on sizes and on whether there are ties, not on the outcome.
+// Exact while it takes tens of milliseconds (without ties up to about 350 + 350 values, with 100 + 100), else
+// normal; the method says which. Depends on sizes and on whether there are ties, not on the outcome.
 MannWhitney mann_whitney(std::span<const double> x, std::span<const double> y);
 
 // Median of all differences x - y, with the interval that the test does not reject.

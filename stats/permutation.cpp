@@ -107,11 +107,12 @@ PermutationTest mean_difference(std::span<const double> x, std::span<const doubl
 }
 
 // Median of the things in one group, all of them sorted.
-double median_of(std::span<const double> sorted, const Flags& flags, char group, std::size_t size) {
+double median_of(std::span<const double> sorted, const Labels& labels, unsigned char group,
+                 std::size_t size) {
   std::size_t before = 0;
   double low = 0;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (flags[i] != group) continue;
+    if (labels[i] != group) continue;
     if (before == (size - 1) / 2) low = sorted[i];
     if (before == size / 2) return std::midpoint(low, sorted[i]);
     ++before;
@@ -128,27 +129,14 @@ PermutationTest median_difference(std::span<const double> x, std::span<const dou
   std::sort(values.begin(), values.end());
   const std::size_t n = values.size(), m = x.size();
   const double slack = slack_of_largest * (values.back() - values.front());
-  const auto difference = [&](const Flags& flags) {
-    return median_of(values, flags, 1, m) - median_of(values, flags, 0, n - m);
-  };
-  Counts counts;
-  const bool all = choose(n, m) <= permutation_visit_limit;
-  if (all) {
-    for_each_split(n, m, [&](const Flags& flags) { counts.add(difference(flags), seen, slack); });
-  } else {
-    counts = over_draws<Counts>(draws, [&](Rng& rng, std::uint64_t of_piece, Counts& sum) {
-      std::vector<std::size_t> places(n);
-      std::iota(places.begin(), places.end(), std::size_t{0});
-      Flags flags(n);
-      for (std::uint64_t draw = 0; draw < of_piece; ++draw) {
-        choose_at_random(places, m, rng);
-        std::fill(flags.begin(), flags.end(), 0);
-        for (std::size_t i = 0; i < m; ++i) flags[places[i]] = 1;
-        sum.add(difference(flags), seen, slack);
-      }
-    });
-  }
-  return conclude(std::ldexp(seen, exponent), counts, all);
+  PermutationTest test = permute_labels(
+      {m, n - m}, seen, slack,
+      [&](const Labels& labels) {
+        return median_of(values, labels, 0, m) - median_of(values, labels, 1, n - m);
+      },
+      draws);
+  test.statistic = std::ldexp(seen, exponent);
+  return test;
 }
 
 // Sums of eight values under each of the 256 patterns of their signs.

@@ -62,4 +62,25 @@ PermutationTest flip_signs(std::span<const double> differences, Centre, const Dr
 // From counts to p values.
 PermutationTest conclude(double statistic, const Counts&, bool all);
 
+// A statistic of labels under all dealings of things to groups of these sizes, at most 256 groups; exact up
+// to 10^6 dealings, else drawn. The statistic is called on several threads.
+template <class Statistic>
+PermutationTest permute_labels(const std::vector<std::size_t>& sizes, double seen, double slack,
+                               const Statistic& statistic, const Draws& draws) {
+  Counts counts;
+  const bool all = labellings(sizes) <= permutation_visit_limit;
+  if (all) {
+    for_each_labelling(sizes, [&](const Labels& labels) { counts.add(statistic(labels), seen, slack); });
+  } else {
+    counts = over_draws<Counts>(draws, [&](Rng& rng, std::uint64_t of_piece, Counts& sum) {
+      Labels labels = labels_of(sizes);
+      for (std::uint64_t draw = 0; draw < of_piece; ++draw) {
+        choose_at_random(labels, labels.size() - 1, rng);
+        sum.add(statistic(labels), seen, slack);
+      }
+    });
+  }
+  return conclude(seen, counts, all);
+}
+
 }  // namespace retrygate::stats

@@ -67,9 +67,9 @@ TEST(MannWhitney, TiedLawAgainstEveryArrangement) {
         ranks.doubled.begin(), ranks.doubled.begin() + static_cast<std::ptrdiff_t>(m), std::int64_t{0});
     const auto mean = static_cast<std::int64_t>(m * (m + n + 1));
     double total = 0, less = 0, greater = 0, as_far = 0;
-    for_each_split(m + n, m, [&](const Flags& flags) {
+    for_each_labelling({m, n}, [&](const Labels& labels) {
       std::int64_t sum = 0;
-      for (std::size_t i = 0; i < flags.size(); ++i) sum += flags[i] != 0 ? ranks.doubled[i] : 0;
+      for (std::size_t i = 0; i < labels.size(); ++i) sum += labels[i] == 0 ? ranks.doubled[i] : 0;
       ++total;
       less += sum <= seen;
       greater += sum >= seen;

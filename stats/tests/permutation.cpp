@@ -18,7 +18,7 @@ Table table_of(const PermutationTest& test) {
             member("p_value_abs", test.p_value_abs),
             member("p_less", test.p_less),
             member("p_greater", test.p_greater)};
-  all.push_back(test.all ? member("resamples", std::string("all")) : count("resamples", test.counts.total));
+  all.push_back(resamples_of(test));
   return all;
 }
 
