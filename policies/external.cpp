@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 
 #include "policies/base/json.hpp"
+#include "policies/retry_after.hpp"
 
 namespace retrygate {
 namespace {
@@ -42,7 +42,7 @@ std::string body(const Question& q) {
       out += fmt::format(R"(,"status":{})", status.code());
     if (const std::string_view header = a.outcome.retry_after_text; header.data() != nullptr) {
       out += fmt::format(R"(,"retry_after":{})", quoted(header));
-      if (is_date(header)) out += fmt::format(R"(,"date":{})", quoted(http_date(a.finished)));
+      if (is_date(header)) out += fmt::format(R"(,"date":{})", quoted(to_http_date(a.finished)));
     }
   }
   if (a.deadline != Instant::never()) out += fmt::format(R"(,"deadline_ns":{})", a.deadline.since_start.ns());
@@ -118,23 +118,6 @@ std::string shortened(const std::string& line) {
 }
 
 }  // namespace
-
-std::string http_date(Instant t) {
-  using namespace std::chrono;
-  // 2026-01-01T00:00:00Z is time 0.
-  const auto start = sys_days{year{2026} / January / 1};
-  const auto when = start + floor<seconds>(nanoseconds(t.since_start.ns()));
-  const auto day = floor<days>(when);
-  const year_month_day date(day);
-  const hh_mm_ss time(when - day);
-  constexpr std::array<std::string_view, 7> week = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", week.at(weekday(day).c_encoding()),
-                     static_cast<unsigned>(date.day()), months.at(static_cast<unsigned>(date.month()) - 1),
-                     static_cast<int>(date.year()), time.hours().count(), time.minutes().count(),
-                     time.seconds().count());
-}
 
 std::string to_string(const ProtocolFault& fault) {
   std::string text = fault.what;

@@ -83,8 +83,4 @@ class ExternalProgram {
   std::optional<ProtocolFault> fault_;
 };
 
-// A whole number of nanoseconds as RFC 9110 writes a date: "Thu, 01 Jan 2026 00:00:03 GMT" is 3 s after the
-// start of virtual time.
-std::string http_date(Instant);
-
 }  // namespace retrygate

@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 
 #include "properties/bounds.hpp"
+#include "properties/spread.hpp"
 #include "properties/walk.hpp"
 
 namespace retrygate {
@@ -60,143 +59,37 @@ Finding too_few() {
   return {Verdict::unsure, "the policy stopped before enough delays were drawn, or its law is one point", {}};
 }
 
-// Dvoretzky, Kiefer and Wolfowitz with Massart's constant: P(sup |F_n - F| > e) <= 2 exp(-2 n e^2). Each
-// delay is turned into its probability under its own law (which may depend on the delay before), and that is
-// uniform; steps and rounding make it an interval of which only the ends are known.
 Finding jitter_law(const Subject& subject, const Trial& trial) {
   auto numbers = retries(subject.contract);
   if (numbers.size() == 1) numbers = {1, 2, 4};  // decorrelated: each with the delay before it
   const double alpha = trial.alpha / static_cast<double>(numbers.size());
-  const long double allowed = std::sqrt(std::log(2 / alpha) / (2.0 * clients));
   bool tested = false;
   for (const std::int64_t retry : numbers) {
     if (!law_of(subject.contract, retry, std::nullopt)) continue;
-    const auto steps = steps_of_fleet(subject, trial.seed, retry);
-    if (steps.size() < clients) continue;
+    std::vector<Drawn> draws;
+    for (const Step& step : steps_of_fleet(subject, trial.seed, retry))
+      draws.push_back({static_cast<long double>(step.decision.delay().ns()),
+                       *law_of(subject.contract, retry, step.previous)});
+    if (draws.size() < clients) continue;
     tested = true;
-    std::vector<long double> least, most;
-    for (const Step& step : steps) {
-      const auto law = law_of(subject.contract, retry, step.previous);
-      const long double slack = law->drawn.slack + law->tick;
-      const auto x = static_cast<long double>(step.decision.delay().ns());
-      least.push_back(law->below(x - 1 - slack));
-      most.push_back(law->below(x + slack));
-    }
-    std::sort(least.begin(), least.end());
-    std::sort(most.begin(), most.end());
-    long double furthest = 0;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      furthest = std::max({furthest, static_cast<long double>(i + 1) / clients - most[i],
-                           least[i] - static_cast<long double>(i) / clients});
-    }
-    if (furthest > allowed)
-      return failure_of(trial, retry,
-                        fmt::format("the delays lie {:.3f} from the declared law, {:.3f} is chance",
-                                    static_cast<double>(furthest), static_cast<double>(allowed)));
+    if (const auto why = far_from_law(draws, alpha)) return failure_of(trial, retry, *why);
   }
   return tested ? Finding{} : too_few();
 }
 
-// P(X >= k) of X ~ Binomial(n, p), summed term by term.
-double binomial_at_least(int k, int n, double p) {
-  if (k <= 0 || p >= 1) return 1;
-  if (p <= 0) return 0;
-  double sum = 0;
-  for (int i = k; i <= n; ++i)
-    sum += std::exp(std::lgamma(n + 1.0) - std::lgamma(i + 1.0) - std::lgamma(n - i + 1.0) + i * std::log(p) +
-                    (n - i) * std::log1p(-p));
-  return std::min(1.0, sum);
-}
-
-// No instant and no twentieth of the law's interval collects more clients than chance explains. The
-// clients that a clamp puts at the cap belong to the law and are left out.
 Finding fleet_spreads(const Subject& subject, const Trial& trial) {
-  constexpr int bins = 20;
   const auto numbers = retries(subject.contract);
-  const double alpha = trial.alpha / (2.0 * static_cast<double>(numbers.size()));
+  const double alpha = trial.alpha / static_cast<double>(numbers.size());
   bool tested = false;
   for (const std::int64_t retry : numbers) {
     const auto law = law_of(subject.contract, retry, std::nullopt);
-    if (!law) continue;
-    const long double width = law->drawn.hi - law->drawn.lo + law->tick;
-    const long double points = width / law->tick;
-    const long double edge = 2 * (law->drawn.slack + law->tick);
-    if (points < 2 || width < 100 * edge) continue;
+    if (!law || !can_spread(*law)) continue;
     const auto delays = fleet(subject, trial.seed, retry);
     if (delays.size() < clients) continue;
     tested = true;
-    std::map<long double, int> same;
-    std::vector<int> in_bin(bins);
-    for (const long double d : delays) {
-      if (d >= law->cut) continue;
-      ++same[d];
-      const long double place = (d - law->drawn.lo) / width * bins;
-      ++in_bin[static_cast<std::size_t>(std::clamp(place, 0.0L, bins - 1.0L))];
-    }
-    const auto share = static_cast<double>(1.0L / bins + edge / width);
-    const int fullest = *std::max_element(in_bin.begin(), in_bin.end());
-    if (binomial_at_least(fullest, clients, share) < alpha / bins)
-      return failure_of(trial, retry, fmt::format("{} come back within 1/{} of the interval", fullest, bins));
-    const auto most = std::max_element(same.begin(), same.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (most == same.end()) continue;
-    // A value may collect its two neighbours by rounding; the union is over all values.
-    const auto p = static_cast<double>(3 / points);
-    if (static_cast<double>(points) * binomial_at_least(most->second, clients, p) < alpha)
-      return failure_of(trial, retry,
-                        fmt::format("{} come back at the same instant, after {}", most->second,
-                                    to_string(Duration::ns(static_cast<std::int64_t>(most->first)))));
+    if (const auto why = herds(delays, *law, alpha)) return failure_of(trial, retry, *why);
   }
   return tested ? Finding{} : too_few();
-}
-
-// P(X >= k) where X of `drawn` marked pairs fall among `marked` of `n`: what chance does to two halves that
-// have nothing to do with each other, whatever their laws are.
-double hypergeometric_at_least(int k, int n, int marked, int drawn) {
-  const auto log_choose = [](int from, int some) {
-    return std::lgamma(from + 1.0) - std::lgamma(some + 1.0) - std::lgamma(from - some + 1.0);
-  };
-  double sum = 0;
-  for (int i = std::max(k, drawn + marked - n); i <= std::min(marked, drawn); ++i)
-    sum += std::exp(log_choose(marked, i) + log_choose(n - marked, drawn - i) - log_choose(n, drawn));
-  return std::min(1.0, sum);
-}
-
-// Delays that should have nothing to do with each other, pair by pair.
-struct Pairs {
-  std::vector<long double> first, second;
-};
-
-// Nothing, or how the two sides depend: equal delays more often than the law explains, or both sides
-// together in the upper half, or never. Spends alpha.
-std::optional<std::string> dependence(const Pairs& pairs, const Law& law, double alpha) {
-  const int n = static_cast<int>(pairs.first.size());
-  int equal = 0;
-  std::vector<long double> all = pairs.first;
-  all.insert(all.end(), pairs.second.begin(), pairs.second.end());
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-  std::nth_element(all.begin(), middle, all.end());
-  const long double median = *middle;
-  int first_high = 0, second_high = 0, both_high = 0;
-  for (std::size_t i = 0; i < pairs.first.size(); ++i) {
-    const long double a = pairs.first[i], b = pairs.second[i];
-    if (a == b && a < law.cut) ++equal;
-    first_high += a > median;
-    second_high += b > median;
-    both_high += a > median && b > median;
-  }
-  // A value may collect its two neighbours by rounding.
-  const auto same =
-      static_cast<double>(std::min(1.0L, 3 * law.tick / (law.drawn.hi - law.drawn.lo + law.tick)));
-  if (binomial_at_least(equal, n, same) < alpha / 3)
-    return fmt::format("{} of {} pairs wait exactly as long as each other", equal, n);
-  if (hypergeometric_at_least(both_high, n, first_high, second_high) < alpha / 3)
-    return fmt::format("in {} of {} pairs both wait longer than most", both_high, n);
-  const int only_first = first_high - both_high;
-  if (hypergeometric_at_least(only_first, n, first_high, n - second_high) < alpha / 3)
-    return fmt::format("in {} of {} pairs the first waits longer than most and the second does not",
-                       only_first, n);
-  return std::nullopt;
 }
 
 // The wait before retry `retry` of one client, whose call starts at `started`.

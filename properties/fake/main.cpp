@@ -1,0 +1,93 @@
+// For the tests: a policy of ours, or a known-bad one, in a process of its own. It speaks the protocol that
+// policies/adapters/README.md describes. `fake full-jitter:max_attempts=5`, `fake mutant:cap-unused`.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "policies/base/json.hpp"
+#include "policies/named.hpp"
+#include "policies/retry_after.hpp"
+#include "properties/mutants/mutant.hpp"
+#include "properties/walk.hpp"
+
+namespace retrygate {
+namespace {
+
+AnyPolicy policy_named(const std::string& text) {
+  if (text.starts_with("mutant:")) {
+    for (const Mutant& mutant : mutants()) {
+      if (mutant.id == text.substr(7)) return mutant.policy;
+    }
+    throw std::invalid_argument("no such mutant: " + text);
+  }
+  auto named = find_policy(text, {"fake", 1, 1});
+  if (!named) throw std::invalid_argument(to_string(named.error()));
+  return named->policy;
+}
+
+struct Client {
+  Slot memory;
+  std::map<std::int64_t, Slot> calls = {};
+};
+
+int run(const std::string& name, bool ignores_seed) {
+  const AnyPolicy policy = policy_named(name);
+  std::string line;
+  std::getline(std::cin, line);
+  const auto hello = parse_json(line, "hello");
+  Errors complaints;
+  Reader greeting(*hello, complaints);
+  const Seed seed{ignores_seed ? 1 : std::stoull(*greeting.text("seed"))};
+  const StreamKey key(seed, Stream::policy);
+  std::cout << fmt::format("{{\"retrygate-policy\":1,\"name\":\"{}\",\"jumps\":true}}", name) << std::endl;
+  std::map<std::int64_t, Client> clients;
+  while (std::getline(std::cin, line)) {
+    const auto told = parse_json(line, "line");
+    Reader q(*told, complaints);
+    const auto number = [&](const char* field) { return q.integer(field).value_or(0); };
+    const std::int64_t client_id = number("client"), call_id = number("call");
+    auto [client, fresh] = clients.try_emplace(client_id, Client{Slot(policy.client_bytes())});
+    if (fresh) policy.start_client(client->second.memory.get());
+    auto [call, started] = client->second.calls.try_emplace(call_id, Slot(policy.call_bytes()));
+    if (started) policy.start_call(call->second.get());
+    Attempt a;
+    a.number = number("attempt");
+    a.call_started = Instant{Duration::ns(number("started_ns"))};
+    a.finished = Instant{Duration::ns(number("now_ns"))};
+    if (q.has("deadline_ns")) a.deadline = Instant{Duration::ns(number("deadline_ns"))};
+    a.idempotent = q.flag("idempotent").value_or(true);
+    const Value* status = q.any("status");
+    const auto* code = status != nullptr ? std::get_if<std::int64_t>(&status->data) : nullptr;
+    a.outcome.status = code != nullptr ? Status::http(static_cast<int>(*code))
+                                       : *parse_status(*q.text(status != nullptr ? "status" : "error"));
+    const auto header = q.text("retry_after");
+    if (header) {
+      a.outcome.retry_after_text = *header;
+      a.outcome.retry_after = parse_retry_after(*header, a.finished);
+    }
+    Rng rng = key.at(static_cast<std::uint64_t>(client_id), static_cast<std::uint64_t>(call_id),
+                     static_cast<std::uint64_t>(a.number));
+    const Decision d = policy.after(client->second.memory.get(), call->second.get(), a, rng);
+    std::cout << (d.stops() ? fmt::format("{{\"id\":{},\"stop\":\"{}\"}}\n", number("id"), to_string(d.why()))
+                            : fmt::format("{{\"id\":{},\"wait_ns\":{}}}\n", number("id"), d.delay().ns()));
+    if (std::cin.rdbuf()->in_avail() <= 0) std::cout.flush();
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace retrygate
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  std::cin.tie(nullptr);
+  try {
+    return retrygate::run(argc > 1 ? argv[1] : "full-jitter", argc > 2 && std::string(argv[2]) == "no-seed");
+  } catch (const std::exception& e) {
+    std::cout.flush();
+    std::cerr << "fake: " << e.what() << std::endl;
+    return 1;
+  }
+}

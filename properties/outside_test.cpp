@@ -1,0 +1,120 @@
+// Programs and recordings are judged as values of ours are: the same presets keep their contracts and the
+// same known-bad policies are caught, through a pipe.
+#include "properties/outside.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "policies/named.hpp"
+#include "properties/mutants/mutant.hpp"
+
+namespace retrygate {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+
+std::string fake(const std::string& arguments) { return RETRYGATE_BUILD_DIR "/retrygate_fake " + arguments; }
+
+OutsideResult checked(const std::string& arguments, const Contract& contract,
+                      const OutsideOptions& options = {}) {
+  auto result = check_program("exec:fake", fake(arguments), contract, options);
+  EXPECT_TRUE(result) << to_string(result.error());
+  return result ? std::move(*result) : OutsideResult{};
+}
+
+const VerdictRow& row(const OutsideResult& result, std::string_view id) {
+  for (const VerdictRow& r : result.rows) {
+    if (r.invariant->id == id) return r;
+  }
+  throw std::out_of_range(std::string(id));
+}
+
+Contract contract_of(const std::string& reference) { return find_policy(reference, {})->policy.contract(); }
+
+class EveryBuiltIn : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryBuiltIn, KeepsItsContractThroughThePipe) {
+  const Contract contract = contract_of(GetParam());
+  const OutsideResult result = checked(fmt::format("'{}'", GetParam()), contract);
+  EXPECT_LE(result.decisions, 60'000);
+  EXPECT_GE(result.decisions, 1'000);
+  for (const VerdictRow& r : result.rows) {
+    EXPECT_THAT(r.verdict, AnyOf(Verdict::holds, Verdict::not_promised, Verdict::unsure))
+        << r.invariant->id << ": " << r.counterexample.shrunk;
+    if (r.verdict == Verdict::unsure) std::cout << r.invariant->id << ": " << r.note << '\n';
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Outside, EveryBuiltIn,
+                         testing::Values("immediate", "fixed", "linear:max_attempts=1200,cap=30s",
+                                         "exponential", "full-jitter",
+                                         "equal-jitter:cap=1s,max_attempts=1100", "decorrelated",
+                                         "proportional:cap=2s", "additive", "full-jitter:max_attempts=1",
+                                         "full-jitter:elapsed=3s,base=200ms", "exponential:deadline=2s"));
+
+TEST(Outside, KnownBadPoliciesAreCaughtThroughThePipe) {
+  int caught = 0;
+  for (const Mutant& mutant : mutants()) {
+    if (!decided_by_recording(mutant.killed_by)) continue;
+    const OutsideResult result = checked(fmt::format("mutant:{}", mutant.id), mutant.policy.contract(),
+                                         {.only = {std::string(mutant.killed_by)}});
+    ASSERT_EQ(result.rows.size(), 1U);
+    EXPECT_EQ(result.rows.front().verdict, Verdict::fails)
+        << mutant.id << " lives: " << mutant.killed_by << ", " << to_string(result.rows.front().verdict)
+        << ' ' << result.rows.front().note;
+    ++caught;
+  }
+  EXPECT_GE(caught, 23);
+}
+
+TEST(Outside, ASeedThatIsIgnoredIsASharedSeed) {
+  const Contract contract = contract_of("full-jitter");
+  const auto honest = checked("full-jitter", contract, {.only = {"processes-independent"}});
+  const auto shared = checked("full-jitter no-seed", contract, {.only = {"processes-independent"}});
+  EXPECT_EQ(row(honest, "processes-independent").verdict, Verdict::holds)
+      << row(honest, "processes-independent").note;
+  EXPECT_EQ(row(shared, "processes-independent").verdict, Verdict::fails);
+  EXPECT_THAT(row(shared, "processes-independent").counterexample.shrunk,
+              HasSubstr("exactly as long as each other"));
+}
+
+TEST(Outside, WithoutAContractOnlyWhatIsAlwaysPromisedIsChecked) {
+  const auto result = checked("full-jitter", {});
+  EXPECT_EQ(row(result, "survives").verdict, Verdict::holds);
+  EXPECT_EQ(row(result, "delay-non-negative").verdict, Verdict::holds);
+  EXPECT_EQ(row(result, "cap-respected").verdict, Verdict::not_promised);
+  EXPECT_EQ(row(result, "attempts-exact").verdict, Verdict::not_promised);
+}
+
+TEST(Outside, TheLeastCaseIsTheFirstAttemptThatShowsIt) {
+  // 100 ms doubling passes its unused cap of 1 s at retry 5: 1.6 s.
+  const auto& mutant =
+      *std::find_if(mutants().begin(), mutants().end(), [](const Mutant& m) { return m.id == "cap-unused"; });
+  const auto result = checked("mutant:cap-unused", mutant.policy.contract(), {.only = {"cap-respected"}});
+  EXPECT_THAT(
+      row(result, "cap-respected").counterexample.shrunk,
+      HasSubstr("attempt 5 ended with 503, 1.5s into the call: the delay is 1.6s, above the cap's 1s"));
+}
+
+TEST(Outside, AProgramThatDiesBreaksSurvivesAndIsJudgedByWhatItSaid) {
+  // Raises at attempt 1025.
+  const auto& mutant = *std::find_if(mutants().begin(), mutants().end(),
+                                     [](const Mutant& m) { return m.id == "float-overflow"; });
+  const auto result = checked("mutant:float-overflow", mutant.policy.contract());
+  EXPECT_EQ(row(result, "survives").verdict, Verdict::fails);
+  const std::string text = row(result, "survives").counterexample.shrunk;
+  EXPECT_THAT(text, HasSubstr("the program ended with exit code 1"));
+  EXPECT_THAT(text, HasSubstr("\"attempt\":1025"));
+  EXPECT_THAT(text, HasSubstr("fake: Result too large"));
+  EXPECT_EQ(row(result, "growth-law").verdict, Verdict::holds);
+}
+
+TEST(Outside, NotStartedIsNoVerdict) {
+  const auto result = check_program("exec:nothing", "/nowhere/at-all", {});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(to_string(result.error()), HasSubstr("exit code 127"));
+}
+
+}  // namespace
+}  // namespace retrygate

@@ -1,0 +1,757 @@
+#include "properties/recorded.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "properties/bounds.hpp"
+#include "properties/header.hpp"
+#include "properties/spread.hpp"
+#include "properties/walk.hpp"
+
+namespace retrygate {
+namespace {
+
+using Complaint = std::optional<std::string>;
+
+constexpr long double without_end = 9223372036854775807.0L;
+
+// One attempt whose follow-up is known, with what it takes to judge it.
+struct Seen {
+  const TracedCall* call;
+  const TracedAttempt* attempt;
+  bool stopped = false;
+  Duration wait;
+  std::optional<Stop> why;
+  std::optional<Duration> asked;     // by the header
+  bool header_unclear = false;       // a date in a log: nobody knows its time 0
+  std::optional<Duration> previous;  // own delay of the retry before
+  bool slow = false;                 // we let attempts take time, to come near a limit
+};
+
+// What a judge of single attempts is given.
+struct Rules {
+  const Contract& contract;
+  bool ours;
+};
+
+bool succeeded(const Seen& s) { return s.attempt->status.succeeded(); }
+std::int64_t number(const Seen& s) { return s.attempt->number; }
+long double ns(Duration d) { return static_cast<long double>(d.ns()); }
+
+// The wait is the policy's own delay: no header has a say in it.
+bool own(const Seen& s, const Contract& c) {
+  if (s.stopped || succeeded(s)) return false;
+  if (!s.attempt->has_header) return true;
+  return !s.header_unclear && (!s.asked || c.retry_after == RetryAfterRule::ignore);
+}
+
+bool chained(const Contract& c) {
+  return c.jitter &&
+         (c.jitter->kind == JitterKind::decorrelated || c.jitter->kind == JitterKind::decorrelated_v2);
+}
+
+// Where the delay lies without a header, as far as the contract and what is known of the call say.
+std::optional<Support> own_support(const Seen& s, const Contract& c) {
+  if (chained(c) && number(s) > 1 && !s.previous) return std::nullopt;
+  return support_of(c, number(s), s.previous);
+}
+
+std::vector<Seen> seen_in(const Trace& trace, const Contract& c, bool ours) {
+  std::vector<Seen> all;
+  for (const TracedCall& call : trace.calls) {
+    std::optional<Duration> previous;
+    std::int64_t last = 0;
+    bool slow = false;
+    for (const TracedAttempt& a : call.attempts) {
+      if (!a.followed) continue;
+      if (a.number != std::exchange(last, a.number) + 1) previous.reset();
+      Seen s{&call, &a, a.followed->stopped, a.followed->wait, a.followed->why, {}, false, previous};
+      slow = slow || (ours && a.ended > a.started);
+      s.slow = slow;
+      if (a.has_header) {
+        s.asked = wait_asked(a.header, a.ended);
+        s.header_unclear = !ours && s.asked && a.header.find(' ') != std::string::npos;
+      }
+      previous = own(s, c) ? std::optional(s.wait) : std::nullopt;
+      all.push_back(std::move(s));
+    }
+  }
+  return all;
+}
+
+std::string place(const Seen& s) {
+  std::string text = s.attempt->where.file.empty() ? "" : to_string(s.attempt->where) + ": ";
+  text += fmt::format("client {}, call {}, attempt {} ended with {}", s.call->client, s.call->call, number(s),
+                      to_string(s.attempt->status));
+  if (s.attempt->has_header) text += fmt::format(", Retry-After '{}'", s.attempt->header);
+  if (s.attempt->ended != s.call->attempts.front().started)
+    text += fmt::format(", {} into the call", to_string(s.attempt->ended - s.call->attempts.front().started));
+  return text;
+}
+
+std::string interval(const Support& s) {
+  return fmt::format("[{:.0f}ns, {:.0f}ns]", static_cast<double>(s.lo), static_cast<double>(s.hi));
+}
+
+Finding found(std::string first, std::string least, std::size_t more = 0) {
+  if (more > 0) least += fmt::format(" (and {} more)", more);
+  return {Verdict::fails, {}, {std::move(first), std::move(least), {}, {}}};
+}
+
+Finding unsure(std::string why) { return {Verdict::unsure, std::move(why), {}}; }
+
+// Judges every attempt for itself. The least case is the one with the lowest attempt number. `of_interest`
+// says whether an attempt can show the fault at all: a log without one decides nothing, while we have asked
+// for what there is.
+Finding each(const std::vector<Seen>& all, const Rules& k,
+             const std::function<bool(const Seen&)>& of_interest,
+             const std::function<Complaint(const Seen&)>& complaint) {
+  std::optional<std::string> first, least;
+  std::int64_t least_number = 0;
+  std::size_t wrong = 0;
+  bool tried = false;
+  for (const Seen& s : all) {
+    if (!of_interest(s)) continue;
+    tried = true;
+    const Complaint why = complaint(s);
+    if (!why) continue;
+    ++wrong;
+    if (first && number(s) >= least_number) continue;
+    least = fmt::format("{}: {}", place(s), *why);
+    least_number = number(s);
+    if (!first) first = least;
+  }
+  if (first) return found(*first, *least, wrong - 1);
+  return tried || k.ours ? Finding{} : unsure("nothing in the recording shows it");
+}
+
+// ---- single delays
+
+std::optional<Finding> survives(const std::vector<Seen>& all, const Rules& k) {
+  return each(all, k, succeeded, [](const Seen& s) -> Complaint {
+    if (s.stopped) return {};
+    return "a call that succeeded is sent again";
+  });
+}
+
+bool bounded(const Contract& c) {
+  return c.cap || (c.growth && (*c.growth == GrowthKind::none || *c.growth == GrowthKind::constant));
+}
+
+auto own_delays(const Contract& c) {
+  return [&c](const Seen& s) { return own(s, c); };
+}
+bool waits(const Seen& s) { return !s.stopped && !succeeded(s); }
+
+std::optional<Finding> finite(const std::vector<Seen>& all, const Rules& k) {
+  if (!bounded(k.contract)) return std::nullopt;
+  return each(all, k, own_delays(k.contract), [](const Seen& s) -> Complaint {
+    if (s.wait != Duration::max()) return {};
+    return "the delay is without end";
+  });
+}
+
+std::optional<Finding> non_negative(const std::vector<Seen>& all, const Rules& k) {
+  return each(all, k, waits, [](const Seen& s) -> Complaint {
+    if (s.wait >= Duration{}) return {};
+    return fmt::format("the delay is {}", to_string(s.wait));
+  });
+}
+
+std::optional<Finding> capped(const std::vector<Seen>& all, const Rules& k) {
+  const auto cap = cap_of(k.contract);
+  if (!cap) return std::nullopt;
+  return each(all, k, own_delays(k.contract), [&](const Seen& s) -> Complaint {
+    if (ns(s.wait) <= cap->hi + cap->slack) return {};
+    return fmt::format("the delay is {}, above the cap's {}", to_string(s.wait),
+                       to_string(Duration::ns(static_cast<std::int64_t>(cap->hi))));
+  });
+}
+
+std::optional<Finding> in_bounds(const std::vector<Seen>& all, const Rules& k) {
+  if (!support_of(k.contract, 1, std::nullopt)) return std::nullopt;
+  return each(all, k, own_delays(k.contract), [&](const Seen& s) -> Complaint {
+    const auto support = own_support(s, k.contract);
+    if (!support || support->holds(s.wait)) return {};
+    return fmt::format("the delay is {}, outside {}", to_string(s.wait), interval(*support));
+  });
+}
+
+bool without_jitter(const Contract& c) { return c.jitter && c.jitter->kind == JitterKind::none; }
+
+std::optional<Finding> grows(const std::vector<Seen>& all, const Rules& k) {
+  if (!without_jitter(k.contract) || !ceiling_of(k.contract, 1)) return std::nullopt;
+  return each(all, k, own_delays(k.contract), [&](const Seen& s) -> Complaint {
+    auto law = ceiling_of(k.contract, number(s));
+    if (!law) return {};
+    if (k.contract.cap) law->lo = law->hi = std::min(law->hi, ns(*k.contract.cap));
+    if (law->holds(s.wait)) return {};
+    return fmt::format("the delay is {}, the law says {}", to_string(s.wait),
+                       to_string(Duration::ns(static_cast<std::int64_t>(law->hi))));
+  });
+}
+
+// One delay of 0 may be chance where the law begins at 0; of that many, all 0, a fair law of two or more
+// points gives none with a probability above 2^-64.
+constexpr std::size_t delays_asked = 64;
+
+std::optional<Finding> not_zero(const std::vector<Seen>& all, const Rules& k) {
+  const Contract& c = k.contract;
+  const auto own1 = support_of(c, 1, std::nullopt);
+  if (!own1 || own1->hi < ns(c.tick)) return std::nullopt;
+  std::map<std::int64_t, std::pair<std::size_t, std::size_t>> zeros;  // retry -> how many of how many
+  for (const Seen& s : all) {
+    const auto support = own_support(s, c);
+    if (!own(s, c) || !support || support->hi < ns(c.tick)) continue;
+    auto& [zero, of] = zeros[number(s)];
+    zero += s.wait == Duration{} ? 1 : 0;
+    ++of;
+  }
+  return each(all, k, own_delays(c), [&](const Seen& s) -> Complaint {
+    const auto support = own_support(s, c);
+    if (s.wait != Duration{} || !support || support->hi < ns(c.tick)) return {};
+    if (support->lo >= ns(c.tick))
+      return fmt::format("the delay is 0, where {} is configured", interval(*support));
+    const auto& [zero, of] = zeros.at(number(s));
+    if (of < delays_asked || zero < of) return {};
+    return fmt::format("all {} delays of this retry are 0, where {} is configured", of, interval(*support));
+  });
+}
+
+std::optional<Finding> fits_timer(const std::vector<Seen>& all, const Rules& k) {
+  if (!k.contract.timer_max) return std::nullopt;
+  return each(all, k, waits, [&](const Seen& s) -> Complaint {
+    if (s.wait <= *k.contract.timer_max) return {};
+    return fmt::format("the delay is {}, the timer holds {}", to_string(s.wait),
+                       to_string(*k.contract.timer_max));
+  });
+}
+
+// From the first retry at the cap on: the call goes on, and its delays stay up there.
+std::optional<Finding> cap_goes_on(const std::vector<Seen>& all, const Rules& k) {
+  const Contract& c = k.contract;
+  if (!c.cap || chained(c) || !support_of(c, 1, std::nullopt)) return std::nullopt;
+  std::int64_t first = 1;
+  while (first <= 2000) {
+    const auto ceiling = ceiling_of(c, first);
+    if (!ceiling) return std::nullopt;
+    if (ceiling->lo >= ns(*c.cap)) break;
+    ++first;
+  }
+  if (first > 2000 || (c.max_attempts && first >= *c.max_attempts)) return std::nullopt;
+  return each(
+      all, k, [&](const Seen& s) { return number(s) >= first && !succeeded(s); },
+      [&](const Seen& s) -> Complaint {
+        if (s.stopped) {
+          if (s.why != Stop::attempts || (c.max_attempts && number(s) >= *c.max_attempts)) return {};
+          return fmt::format("the cap is reached at retry {}, and the call ends", first);
+        }
+        const auto support = support_of(c, number(s), std::nullopt);
+        if (!own(s, c) || s.wait < Duration{} || ns(s.wait) >= support->lo - support->slack) return {};
+        return fmt::format("the cap is reached at retry {}, and the delay is {} again", first,
+                           to_string(s.wait));
+      });
+}
+
+// ---- limits
+
+// Reasons to stop that have nothing to do with the outcome, where the contract has them. A log does not say
+// why; then every reason that the contract has is one.
+bool excused(const Seen& s, const Contract& c) {
+  const bool timed = c.elapsed || c.deadline || s.attempt->deadline != Instant::never();
+  const bool hinted = s.asked && c.retry_after_max && *s.asked > *c.retry_after_max;
+  const bool unsafe = c.idempotent_only.value_or(false) && s.attempt->idempotent != true;
+  if (hinted || (s.asked && c.timer_max && *s.asked > *c.timer_max) || s.header_unclear || unsafe)
+    return true;
+  if (!s.why) return timed || c.budget || c.breaker;
+  return (*s.why == Stop::deadline && timed) || (*s.why == Stop::budget && c.budget) ||
+         (*s.why == Stop::breaker && c.breaker);
+}
+
+// Is a failure of this kind surely one that is retried?
+bool retried(const Seen& s, const Rules& k) {
+  if (k.contract.retry_on) return k.contract.retry_on->contains(s.attempt->status);
+  return k.ours && s.attempt->status == retryable(k.contract);
+}
+
+std::optional<Finding> attempts_exact(const std::vector<Seen>& all, const Rules& k) {
+  if (!k.contract.max_attempts) return std::nullopt;
+  const std::int64_t most = *k.contract.max_attempts;
+  return each(
+      all, k, [](const Seen& s) { return !succeeded(s); },
+      [&](const Seen& s) -> Complaint {
+        if (!s.stopped) {
+          if (number(s) < most) return {};
+          return fmt::format("is not the last, although {} are promised", most);
+        }
+        if (number(s) >= most || excused(s, k.contract)) return {};
+        if (s.why == Stop::attempts || retried(s, k))
+          return fmt::format("is the last of {}{}", most,
+                             s.why ? fmt::format(" ({})", to_string(*s.why)) : "");
+        return {};
+      });
+}
+
+std::optional<Finding> deadline_respected(const std::vector<Seen>& all, const Rules& k) {
+  const Contract& c = k.contract;
+  if (!c.elapsed && !c.deadline) return std::nullopt;
+  return each(all, k, waits, [&](const Seen& s) -> Complaint {
+    const Duration next = s.attempt->ended - s.call->attempts.front().started + s.wait;
+    const bool late =
+        (c.elapsed && next > *c.elapsed + c.tick) || (c.deadline && next >= *c.deadline + c.tick);
+    if (!late) return {};
+    return fmt::format(
+        "followed by a wait of {}: beyond the limit of {}", to_string(s.wait),
+        to_string(std::min(c.elapsed.value_or(Duration::max()), c.deadline.value_or(Duration::max()))));
+  });
+}
+
+// ---- which outcomes
+
+bool spoken_about(const Seen& s, const Contract& c) {
+  return !succeeded(s) && c.retry_on->speaks_about(s.attempt->status.kind());
+}
+
+std::optional<Finding> only_retryable(const std::vector<Seen>& all, const Rules& k) {
+  if (!k.contract.retry_on) return std::nullopt;
+  return each(
+      all, k,
+      [&](const Seen& s) {
+        return spoken_about(s, k.contract) && !k.contract.retry_on->contains(s.attempt->status);
+      },
+      [](const Seen& s) -> Complaint {
+        if (s.stopped) return {};
+        return fmt::format("which is not to be retried, and is after {}", to_string(s.wait));
+      });
+}
+
+std::optional<Finding> all_retryable(const std::vector<Seen>& all, const Rules& k) {
+  if (!k.contract.retry_on) return std::nullopt;
+  const auto last = [&](const Seen& s) {
+    return k.contract.max_attempts && number(s) >= *k.contract.max_attempts;
+  };
+  return each(
+      all, k,
+      [&](const Seen& s) {
+        return !succeeded(s) && k.contract.retry_on->contains(s.attempt->status) && !last(s) &&
+               !excused(s, k.contract) && (k.ours || k.contract.max_attempts);
+      },
+      [](const Seen& s) -> Complaint {
+        if (!s.stopped) return {};
+        return fmt::format("which is to be retried, and the call ends{}",
+                           s.why ? fmt::format(" ({})", to_string(*s.why)) : "");
+      });
+}
+
+bool surely_not_sent(Status s) {
+  using enum TransportError;
+  const std::array never_left{dns, connect_refused, connect_timeout, tls};
+  return std::any_of(never_left.begin(), never_left.end(),
+                     [&](TransportError e) { return s == Status::transport(e); });
+}
+
+std::optional<Finding> no_unsafe_repeat(const std::vector<Seen>& all, const Rules& k) {
+  if (!k.contract.idempotent_only.value_or(false)) return std::nullopt;
+  return each(
+      all, k,
+      [](const Seen& s) {
+        return s.attempt->idempotent == false && !succeeded(s) && !surely_not_sent(s.attempt->status);
+      },
+      [](const Seen& s) -> Complaint {
+        if (s.stopped) return {};
+        return fmt::format("the request is not idempotent, and is sent again after {}", to_string(s.wait));
+      });
+}
+
+// ---- Retry-After
+
+bool heeds(const Contract& c) { return c.retry_after && *c.retry_after != RetryAfterRule::ignore; }
+
+// The longest that anything but the rule itself may add: what is not known of the policy's own delay.
+Support own_or_anything(const Seen& s, const Contract& c) {
+  return own_support(s, c).value_or(Support{0, without_end, 0});
+}
+bool beyond_the_timer(const Seen& s, const Contract& c) {
+  return c.timer_max && s.asked && *s.asked > *c.timer_max;
+}
+bool hinted(const Seen& s) { return s.asked && !s.header_unclear && !succeeded(s); }
+
+std::optional<Finding> not_early(const std::vector<Seen>& all, const Rules& k) {
+  const Contract& c = k.contract;
+  if (!heeds(c) || *c.retry_after == RetryAfterRule::max) return std::nullopt;
+  return each(
+      all, k, [&](const Seen& s) { return hinted(s) && !s.stopped && !beyond_the_timer(s, c); },
+      [&](const Seen& s) -> Complaint {
+        const Heeded rule = heeded(c, *s.asked, Support{0, without_end, 0});
+        if (ns(s.wait) >= rule.wait.lo - ns(c.tick)) return {};
+        return fmt::format("the delay is {}, earlier than the server asked", to_string(s.wait));
+      });
+}
+
+std::optional<Finding> after_bounded(const std::vector<Seen>& all, const Rules& k) {
+  const Contract& c = k.contract;
+  if (!heeds(c)) return std::nullopt;
+  return each(all, k, hinted, [&](const Seen& s) -> Complaint {
+    const Support mine = own_or_anything(s, c);
+    const Heeded rule = heeded(c, *s.asked, mine);
+    if (s.stopped) {
+      const bool above = c.retry_after_max && *s.asked > *c.retry_after_max;
+      if (!above || rule.may_stop || beyond_the_timer(s, c) || s.why != Stop::not_retryable) return {};
+      return fmt::format("the call ends, although a longer header is to be clipped to {}",
+                         to_string(*c.retry_after_max));
+    }
+    if (!rule.may_wait)
+      return fmt::format("the delay is {}, although a header above {} ends the call", to_string(s.wait),
+                         to_string(*c.retry_after_max));
+    if (ns(s.wait) <= rule.wait.hi + mine.slack + ns(c.tick)) return {};
+    return fmt::format("the delay is {}, longer than the rule '{}' allows ({})", to_string(s.wait),
+                       to_string(*c.retry_after),
+                       to_string(Duration::ns(static_cast<std::int64_t>(rule.wait.hi))));
+  });
+}
+
+std::optional<Finding> parsed(const std::vector<Seen>& all, const Rules& k) {
+  const Contract& c = k.contract;
+  if (!heeds(c)) return std::nullopt;
+  return each(
+      all, k,
+      [&](const Seen& s) {
+        return s.attempt->has_header && !s.header_unclear && waits(s) && !beyond_the_timer(s, c) &&
+               (s.asked || own_support(s, c));
+      },
+      [&](const Seen& s) -> Complaint {
+        const Support mine = own_or_anything(s, c);
+        const Heeded rule = s.asked ? heeded(c, *s.asked, mine) : Heeded{mine};
+        const long double slack = mine.slack + ns(c.tick);
+        if (ns(s.wait) >= rule.wait.lo - slack && ns(s.wait) <= rule.wait.hi + slack) return {};
+        return fmt::format("the delay is {}; the header {}", to_string(s.wait),
+                           s.asked ? fmt::format("asks for {}", to_string(*s.asked))
+                                   : std::string("is malformed and counts as absent"));
+      });
+}
+
+std::optional<Finding> zero(const std::vector<Seen>& all, const Rules& k) {
+  const Contract& c = k.contract;
+  const auto own1 = support_of(c, 1, std::nullopt);
+  if (!heeds(c) || *c.retry_after == RetryAfterRule::max || !own1 || own1->lo <= own1->slack)
+    return std::nullopt;
+  return each(
+      all, k, [](const Seen& s) { return hinted(s) && !s.stopped && *s.asked == Duration{}; },
+      [&](const Seen& s) -> Complaint {
+        const auto mine = own_support(s, c);
+        if (!mine || ns(s.wait) >= mine->lo - mine->slack) return {};
+        return fmt::format("the delay is {}, sooner than without a header", to_string(s.wait));
+      });
+}
+
+// ---- between calls and clients
+
+// Without jitter every retry n waits the same, whoever it is. An earlier delay of the same call that was
+// forced by a header is no reason for another one.
+std::optional<Finding> synchronised(const std::vector<Seen>& all, const Rules& k) {
+  if (!without_jitter(k.contract)) return std::nullopt;
+  std::map<std::int64_t, const Seen*> first;
+  bool compared = false;
+  for (const Seen& s : all) {
+    if (!own(s, k.contract)) continue;
+    const auto [place_of_first, fresh] = first.try_emplace(number(s), &s);
+    if (fresh) continue;
+    compared = true;
+    const Seen& other = *place_of_first->second;
+    const Duration apart = s.wait > other.wait ? s.wait - other.wait : other.wait - s.wait;
+    if (apart <= (k.contract.tick > Duration::ns(1) ? k.contract.tick : Duration{})) continue;
+    const std::string text =
+        fmt::format("{}: the delay is {}; client {}, call {} waits {} at the same retry", place(s),
+                    to_string(s.wait), other.call->client, other.call->call, to_string(other.wait));
+    return found(text, text);
+  }
+  return compared ? Finding{} : unsure("no retry was seen twice");
+}
+
+// A client's later calls keep the law of a fresh one.
+std::optional<Finding> isolated(const std::vector<Seen>& all, const Rules& k) {
+  const Contract& c = k.contract;
+  if (!support_of(c, 1, std::nullopt)) return std::nullopt;
+  std::map<std::string_view, std::string_view> first_call;
+  for (const Seen& s : all) first_call.try_emplace(s.call->client, s.call->call);
+  return each(
+      all, k, [&](const Seen& s) { return own(s, c) && first_call.at(s.call->client) != s.call->call; },
+      [&](const Seen& s) -> Complaint {
+        const auto support = own_support(s, c);
+        if (!support || support->holds(s.wait)) return {};
+        return fmt::format("beside or after another call of the client the delay is {}, outside {}",
+                           to_string(s.wait), interval(*support));
+      });
+}
+
+// The first attempts after a success: as if nothing had happened.
+std::optional<Finding> reset(const std::vector<Seen>& all, const Rules& k) {
+  const Contract& c = k.contract;
+  if (!support_of(c, 1, std::nullopt)) return std::nullopt;
+  std::map<std::string_view, const TracedCall*> succeeded_call;
+  std::map<const TracedCall*, bool> after_success;
+  for (const Seen& s : all) {
+    if (const auto before = succeeded_call.find(s.call->client);
+        before != succeeded_call.end() && before->second != s.call)
+      after_success[s.call] = true;
+    if (succeeded(s)) succeeded_call[s.call->client] = s.call;
+  }
+  return each(
+      all, k, [&](const Seen& s) { return own(s, c) && after_success.contains(s.call); },
+      [&](const Seen& s) -> Complaint {
+        const auto support = own_support(s, c);
+        if (!support || support->holds(s.wait)) return {};
+        return fmt::format("after a call of the client that succeeded the delay is {}, outside {}",
+                           to_string(s.wait), interval(*support));
+      });
+}
+
+std::optional<Finding> amplification(const std::vector<Seen>& all, const Rules& k) {
+  if (!k.contract.max_attempts) return std::nullopt;
+  return each(
+      all, k, [](const Seen& s) { return !succeeded(s); },
+      [&](const Seen& s) -> Complaint {
+        if (s.stopped || number(s) < *k.contract.max_attempts) return {};
+        return fmt::format("one call becomes more than {} requests", *k.contract.max_attempts);
+      });
+}
+
+// ---- statistics
+
+bool jittered(const Contract& c) {
+  return c.jitter && c.jitter->kind != JitterKind::none && support_of(c, 1, std::nullopt) &&
+         (!c.max_attempts || *c.max_attempts > 1);
+}
+
+// Retries whose law is tested. A chained delay depends on the one before: only its first has one law for all.
+std::vector<std::int64_t> retries(const Contract& c) {
+  if (chained(c)) return {1};
+  return {1, 2, 4, 8};
+}
+
+// The own delays of one retry. None where some calls ended for lack of time: the delays that are left are
+// then the short ones.
+std::vector<const Seen*> retries_of(const std::vector<Seen>& all, const Contract& c, std::int64_t retry) {
+  std::vector<const Seen*> some;
+  for (const Seen& s : all) {
+    if (number(s) != retry || succeeded(s) || s.slow) continue;
+    const bool out_of_time = s.stopped && s.why.value_or(Stop::deadline) == Stop::deadline;
+    if (out_of_time && (c.elapsed || c.deadline)) return {};
+    if (own(s, c)) some.push_back(&s);
+  }
+  return some;
+}
+
+std::vector<long double> delays_of(const std::vector<Seen>& all, const Contract& c, std::int64_t retry) {
+  std::vector<long double> delays;
+  for (const Seen* s : retries_of(all, c, retry)) delays.push_back(ns(s->wait));
+  return delays;
+}
+
+Finding wrong_at(std::int64_t retry, std::size_t n, const std::string& why) {
+  const std::string text = fmt::format("retry {}, {} delays: {}", retry, n, why);
+  return found(text, text);
+}
+
+// With as many draws as it takes to see something, nothing wrong means that it holds.
+Finding seen_enough(std::size_t most) {
+  if (most >= draws_wanted) return {};
+  return unsure(most == 0
+                    ? "no delay has a law that can be tested"
+                    : fmt::format("{} delays of one retry were seen, {} are needed", most, draws_wanted));
+}
+
+std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Contract& c, double alpha) {
+  if (!jittered(c)) return std::nullopt;
+  auto numbers = retries(c);
+  if (numbers.size() == 1) numbers = {1, 2, 4};  // decorrelated: each with the delay before it
+  std::size_t most = 0;
+  for (const std::int64_t retry : numbers) {
+    std::vector<Drawn> draws;
+    for (const Seen* s : retries_of(all, c, retry)) {
+      if (chained(c) && retry > 1 && !s->previous) continue;
+      if (const auto law = law_of(c, retry, s->previous)) draws.push_back({ns(s->wait), *law});
+    }
+    most = std::max(most, draws.size());
+    if (const auto why = far_from_law(draws, alpha / static_cast<double>(numbers.size())))
+      return wrong_at(retry, draws.size(), *why);
+  }
+  return seen_enough(most);
+}
+
+std::optional<Finding> fleet_spreads(const std::vector<Seen>& all, const Contract& c, double alpha) {
+  if (!jittered(c)) return std::nullopt;
+  const auto numbers = retries(c);
+  std::size_t most = 0;
+  for (const std::int64_t retry : numbers) {
+    const auto law = law_of(c, retry, std::nullopt);
+    if (!law || !can_spread(*law)) continue;
+    const auto delays = delays_of(all, c, retry);
+    most = std::max(most, delays.size());
+    if (delays.empty()) continue;
+    if (const auto why = herds(delays, *law, alpha / static_cast<double>(numbers.size())))
+      return wrong_at(retry, delays.size(), *why);
+  }
+  return seen_enough(most);
+}
+
+// However a hard cap is kept, no single delay may collect a tenth of the retries at the cap.
+std::optional<Finding> alive_at_cap(const std::vector<Seen>& all, const Contract& c, double alpha) {
+  if (!jittered(c) || chained(c) || !c.cap || c.cap_kind == CapKind::clamp) return std::nullopt;
+  std::vector<long double> delays;
+  std::optional<Support> support;
+  for (const Seen& s : all) {
+    const auto ceiling = ceiling_of(c, number(s));
+    if (!own(s, c) || !ceiling || ceiling->lo < ns(*c.cap)) continue;
+    delays.push_back(ns(s.wait));
+    support = support_of(c, number(s), std::nullopt);
+  }
+  if (!support) return std::nullopt;
+  const long double tick = std::max(1.0L, ns(c.tick));
+  const auto share = static_cast<double>(std::max(0.01L, 30 * tick / (support->hi - support->lo + tick)));
+  std::sort(delays.begin(), delays.end());
+  int most = 0, run = 0;
+  for (std::size_t i = 0; i < delays.size(); ++i) {
+    run = i > 0 && delays[i] == delays[i - 1] ? run + 1 : 1;
+    most = std::max(most, run);
+  }
+  if (share <= 0.03 && binomial_at_least(most, static_cast<int>(delays.size()), share) < alpha) {
+    const std::string text =
+        fmt::format("{} of {} delays at the cap are exactly the same", most, delays.size());
+    return found(text, text);
+  }
+  if (share > 0.03) return unsure("the jitter is no wider than a few ticks");
+  if (delays.size() < draws_wanted)
+    return unsure(fmt::format("{} delays at the cap were seen, {} are needed", delays.size(), draws_wanted));
+  return Finding{};
+}
+
+// Pairs for the first retries, tested one retry at a time.
+Finding independent(const Contract& c, double alpha, std::string_view whose,
+                    const std::function<Pairs(std::int64_t retry)>& draw) {
+  auto numbers = retries(c);
+  numbers.resize(std::min<std::size_t>(2, numbers.size()));
+  std::size_t most = 0;
+  for (const std::int64_t retry : numbers) {
+    const auto law = law_of(c, retry, std::nullopt);
+    if (!law || law->drawn.hi - law->drawn.lo < 2 * law->tick) continue;
+    const Pairs pairs = draw(retry);
+    most = std::max(most, pairs.first.size());
+    if (const auto why = dependence(pairs, *law, alpha / static_cast<double>(numbers.size()))) {
+      const std::string text = fmt::format("retry {}: {}: {}", retry, whose, *why);
+      return found(text, text);
+    }
+  }
+  constexpr std::size_t wanted = draws_wanted / 2;
+  if (most >= wanted) return {};
+  return unsure(fmt::format("{} pairs were seen, {} are needed", most, wanted));
+}
+
+// Clients whose attempts failed at the same instant, two by two.
+std::optional<Finding> instances_independent(const std::vector<Seen>& all, const Contract& c, double alpha) {
+  if (!jittered(c)) return std::nullopt;
+  return independent(c, alpha, "two clients that fail at the same time", [&](std::int64_t retry) {
+    std::map<Instant, const Seen*> waiting;
+    Pairs pairs;
+    for (const Seen& s : all) {
+      if (number(s) != retry || !own(s, c)) continue;
+      const auto [partner, fresh] = waiting.try_emplace(s.attempt->ended, &s);
+      if (fresh || partner->second->call->client == s.call->client) continue;
+      pairs.first.push_back(ns(partner->second->wait));
+      pairs.second.push_back(ns(s.wait));
+      waiting.erase(partner);
+    }
+    return pairs;
+  });
+}
+
+// The same client number in two fresh processes.
+std::optional<Finding> processes_independent(const std::vector<std::vector<Seen>>& processes,
+                                             const Contract& c, double alpha) {
+  if (!jittered(c)) return std::nullopt;
+  return independent(c, alpha, "the same client of two processes", [&](std::int64_t retry) {
+    Pairs pairs;
+    for (std::size_t p = 0; p + 1 < processes.size(); p += 2) {
+      const auto a = delays_of(processes[p], c, retry);
+      const auto b = delays_of(processes[p + 1], c, retry);
+      const auto n = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
+      pairs.first.insert(pairs.first.end(), a.begin(), a.begin() + n);
+      pairs.second.insert(pairs.second.end(), b.begin(), b.begin() + n);
+    }
+    return pairs;
+  });
+}
+
+using JudgeEach = std::optional<Finding> (*)(const std::vector<Seen>&, const Rules&);
+using JudgeAll = std::optional<Finding> (*)(const std::vector<Seen>&, const Contract&, double);
+
+const std::map<std::string_view, JudgeEach>& exact() {
+  static const std::map<std::string_view, JudgeEach> all = {
+      {"survives", &survives},
+      {"delay-finite", &finite},
+      {"delay-non-negative", &non_negative},
+      {"cap-respected", &capped},
+      {"delay-in-bounds", &in_bounds},
+      {"growth-law", &grows},
+      {"delay-not-zero", &not_zero},
+      {"fits-timer", &fits_timer},
+      {"cap-goes-on", &cap_goes_on},
+      {"attempts-exact", &attempts_exact},
+      {"deadline-respected", &deadline_respected},
+      {"only-retryable", &only_retryable},
+      {"all-retryable", &all_retryable},
+      {"no-unsafe-repeat", &no_unsafe_repeat},
+      {"retry-after-parsed", &parsed},
+      {"retry-after-not-early", &not_early},
+      {"retry-after-bounded", &after_bounded},
+      {"retry-after-zero", &zero},
+      {"synchronised-without-jitter", &synchronised},
+      {"calls-isolated", &isolated},
+      {"reset-after-success", &reset},
+      {"amplification-bounded", &amplification},
+  };
+  return all;
+}
+
+const std::map<std::string_view, JudgeAll>& statistical() {
+  static const std::map<std::string_view, JudgeAll> all = {
+      {"jitter-law", &jitter_law},
+      {"fleet-spreads", &fleet_spreads},
+      {"jitter-alive-at-cap", &alive_at_cap},
+      {"instances-independent", &instances_independent},
+  };
+  return all;
+}
+
+constexpr std::string_view between_processes = "processes-independent";
+
+}  // namespace
+
+bool decided_by_recording(std::string_view invariant) {
+  return exact().contains(invariant) || statistical().contains(invariant) || invariant == between_processes;
+}
+
+Finding judge(std::string_view invariant, const Recording& recording, const Contract& contract,
+              double alpha) {
+  std::optional<Finding> finding;
+  if (invariant == between_processes) {
+    std::vector<std::vector<Seen>> processes;
+    for (const Trace& trace : recording.processes)
+      processes.push_back(seen_in(trace, contract, recording.ours));
+    finding = processes_independent(processes, contract, alpha);
+  } else {
+    const auto all = seen_in(recording.trace, contract, recording.ours);
+    if (const auto one = exact().find(invariant); one != exact().end())
+      finding = one->second(all, Rules{contract, recording.ours});
+    else
+      finding = statistical().at(invariant)(all, contract, alpha);
+  }
+  return finding.value_or(Finding{Verdict::not_promised, {}, {}});
+}
+
+}  // namespace retrygate

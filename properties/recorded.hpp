@@ -1,0 +1,29 @@
+// What a recording shows: attempts that have already been made, held against a contract. A program in another
+// language is judged by the recording of what it answered, a log by itself.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "policies/trace.hpp"
+#include "properties/invariant.hpp"
+
+namespace retrygate {
+
+struct Recording {
+  Trace trace;
+  // The first calls of clients 0, 1, 2 ... of other fresh processes of the same program, one trace a process.
+  std::vector<Trace> processes = {};
+  bool ours = true;  // was it asked by us? Then our time 0 is the start of 2026, and 503 or what the contract
+                     // lists has been tried; a log may not hold what an invariant needs to see
+};
+
+// Can a recording decide this invariant at all?
+bool decided_by_recording(std::string_view invariant);
+
+// The verdict of an invariant that a recording decides. not-promised where the contract does not speak of it,
+// unsure where the recording does not hold what would show it.
+Finding judge(std::string_view invariant, const Recording&, const Contract&, double alpha);
+
+}  // namespace retrygate

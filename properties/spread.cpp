@@ -1,0 +1,121 @@
+#include "properties/spread.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace retrygate {
+namespace {
+
+// What rounding may add on either side of a point.
+long double edge(const Law& law) { return 2 * (law.drawn.slack + law.tick); }
+long double width(const Law& law) { return law.drawn.hi - law.drawn.lo + law.tick; }
+
+// P(X >= k) where X of `drawn` marked pairs fall among `marked` of `n`: what chance does to two halves that
+// have nothing to do with each other, whatever their laws are.
+double hypergeometric_at_least(int k, int n, int marked, int drawn) {
+  const auto log_choose = [](int from, int some) {
+    return std::lgamma(from + 1.0) - std::lgamma(some + 1.0) - std::lgamma(from - some + 1.0);
+  };
+  double sum = 0;
+  for (int i = std::max(k, drawn + marked - n); i <= std::min(marked, drawn); ++i)
+    sum += std::exp(log_choose(marked, i) + log_choose(n - marked, drawn - i) - log_choose(n, drawn));
+  return std::min(1.0, sum);
+}
+
+}  // namespace
+
+double binomial_at_least(int k, int n, double p) {
+  if (k <= 0 || p >= 1) return 1;
+  if (p <= 0) return 0;
+  double sum = 0;
+  for (int i = k; i <= n; ++i)
+    sum += std::exp(std::lgamma(n + 1.0) - std::lgamma(i + 1.0) - std::lgamma(n - i + 1.0) + i * std::log(p) +
+                    (n - i) * std::log1p(-p));
+  return std::min(1.0, sum);
+}
+
+std::optional<std::string> far_from_law(const std::vector<Drawn>& draws, double alpha) {
+  const auto n = static_cast<double>(draws.size());
+  if (draws.empty()) return std::nullopt;
+  const long double allowed = std::sqrt(std::log(2 / alpha) / (2 * n));
+  std::vector<long double> least, most;
+  for (const Drawn& d : draws) {
+    const long double slack = d.law.drawn.slack + d.law.tick;
+    least.push_back(d.law.below(d.delay - 1 - slack));
+    most.push_back(d.law.below(d.delay + slack));
+  }
+  std::sort(least.begin(), least.end());
+  std::sort(most.begin(), most.end());
+  long double furthest = 0;
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    furthest = std::max({furthest, static_cast<long double>(i + 1) / n - most[i],
+                         least[i] - static_cast<long double>(i) / n});
+  }
+  if (furthest <= allowed) return std::nullopt;
+  return fmt::format("the delays lie {:.3f} from the declared law, {:.3f} is chance",
+                     static_cast<double>(furthest), static_cast<double>(allowed));
+}
+
+bool can_spread(const Law& law) { return width(law) / law.tick >= 2 && width(law) >= 100 * edge(law); }
+
+std::optional<std::string> herds(const std::vector<long double>& delays, const Law& law, double alpha) {
+  constexpr int bins = 20;
+  const int n = static_cast<int>(delays.size());
+  std::map<long double, int> same;
+  std::vector<int> in_bin(bins);
+  for (const long double d : delays) {
+    if (d >= law.cut) continue;
+    ++same[d];
+    const long double place = (d - law.drawn.lo) / width(law) * bins;
+    ++in_bin[static_cast<std::size_t>(std::clamp(place, 0.0L, bins - 1.0L))];
+  }
+  const auto share = static_cast<double>(1.0L / bins + edge(law) / width(law));
+  const int fullest = *std::max_element(in_bin.begin(), in_bin.end());
+  if (binomial_at_least(fullest, n, share) < alpha / 2 / bins)
+    return fmt::format("{} come back within 1/{} of the interval", fullest, bins);
+  const auto most = std::max_element(same.begin(), same.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == same.end()) return std::nullopt;
+  // A value may collect its two neighbours by rounding; the union is over all values.
+  const long double points = width(law) / law.tick;
+  if (static_cast<double>(points) * binomial_at_least(most->second, n, static_cast<double>(3 / points)) <
+      alpha / 2)
+    return fmt::format("{} come back at the same instant, after {}", most->second,
+                       to_string(Duration::ns(static_cast<std::int64_t>(most->first))));
+  return std::nullopt;
+}
+
+std::optional<std::string> dependence(const Pairs& pairs, const Law& law, double alpha) {
+  const int n = static_cast<int>(pairs.first.size());
+  if (n == 0) return std::nullopt;
+  int equal = 0;
+  std::vector<long double> all = pairs.first;
+  all.insert(all.end(), pairs.second.begin(), pairs.second.end());
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), middle, all.end());
+  const long double median = *middle;
+  int first_high = 0, second_high = 0, both_high = 0;
+  for (std::size_t i = 0; i < pairs.first.size(); ++i) {
+    const long double a = pairs.first[i], b = pairs.second[i];
+    if (a == b && a < law.cut) ++equal;
+    first_high += a > median;
+    second_high += b > median;
+    both_high += a > median && b > median;
+  }
+  // A value may collect its two neighbours by rounding.
+  const auto same = static_cast<double>(std::min(1.0L, 3 * law.tick / width(law)));
+  if (binomial_at_least(equal, n, same) < alpha / 3)
+    return fmt::format("{} of {} pairs wait exactly as long as each other", equal, n);
+  if (hypergeometric_at_least(both_high, n, first_high, second_high) < alpha / 3)
+    return fmt::format("in {} of {} pairs both wait longer than most", both_high, n);
+  const int only_first = first_high - both_high;
+  if (hypergeometric_at_least(only_first, n, first_high, n - second_high) < alpha / 3)
+    return fmt::format("in {} of {} pairs the first waits longer than most and the second does not",
+                       only_first, n);
+  return std::nullopt;
+}
+
+}  // namespace retrygate

@@ -1,0 +1,43 @@
+// How delays are spread: tests of delays against a declared law, sound for any number of draws. Each returns
+// nothing, or what is wrong, and accuses a faithful law with probability at most alpha.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/bounds.hpp"
+
+namespace retrygate {
+
+// A distance of 0.15 from the law, or a tenth of the delays in one point, is then missed less than once in
+// a thousand.
+inline constexpr std::size_t draws_wanted = 2000;
+
+// P(X >= k) of X ~ Binomial(n, p), summed term by term.
+double binomial_at_least(int k, int n, double p);
+
+// A delay and the law that it was drawn from, which may depend on the delay before it.
+struct Drawn {
+  long double delay;
+  Law law;
+};
+// The largest distance of the delays from their laws. Each delay is turned into its probability under its own
+// law, and that is uniform; steps and rounding make it an interval of which only the ends are known.
+// Dvoretzky, Kiefer and Wolfowitz with Massart's constant: P(sup |F_n - F| > e) <= 2 exp(-2 n e^2).
+std::optional<std::string> far_from_law(const std::vector<Drawn>&, double alpha);
+
+// Is the law wide enough, compared with its tick and slack, for `herds` to say anything?
+bool can_spread(const Law&);
+// More delays in one point, or in a twentieth of the interval, than chance explains. Delays at the law's cut
+// belong to it and are left out.
+std::optional<std::string> herds(const std::vector<long double>& delays, const Law&, double alpha);
+
+// Delays that should have nothing to do with each other, pair by pair.
+struct Pairs {
+  std::vector<long double> first, second;
+};
+// Equal delays more often than the law explains, or both sides together in the upper half, or never.
+std::optional<std::string> dependence(const Pairs&, const Law&, double alpha);
+
+}  // namespace retrygate
