@@ -147,11 +147,6 @@ const std::set<std::string, std::less<>> not_built = {"ks_two_sample",
                                                       "bca_from_replicates",
                                                       "ideal_bootstrap",
                                                       "bootstrap_million",
-                                                      "tost_welch",
-                                                      "tost_paired",
-                                                      "noninferiority_welch",
-                                                      "ratio_fieller",
-                                                      "ratio_log",
                                                       "ideal_bootstrap_quantile"};
 
 struct File {
