@@ -42,6 +42,7 @@ std::vector<ClaimRow> random_backoff_claims(const Seeds&);
 std::vector<ClaimRow> rate_limited_fleet_claims(const Seeds&);
 std::vector<ClaimRow> flaky_service_claims(const Seeds&);
 std::vector<ClaimRow> decorator_claims(const Seeds&);
+std::vector<ClaimRow> occ_contention_claims(const Seeds&);
 
 // The samples of one metric that were reached, sorted.
 struct Column {

@@ -59,9 +59,24 @@ TEST(Claims, NumbersOfAText) {
               testing::ElementsAre(2400, 1435, 1840, -0.506, 0.412, -5, 1.5, 2));
 }
 
+TEST(Claims, ColumnSummaries) {
+  const Column c = column({4, 1, 3, 2, 10, 6, 7, 8, 9, 5});
+  EXPECT_EQ(c.low(), 1);
+  EXPECT_EQ(c.high(), 10);
+  EXPECT_EQ(c.mean(), 5.5);
+  EXPECT_NEAR(c.variance(), 55.0 / 6, 1e-12);
+  EXPECT_NEAR(c.standard_error(), std::sqrt(55.0 / 60), 1e-12);
+  EXPECT_EQ(c.quantile(.25), 3);
+  EXPECT_EQ(c.quantile(0), 1);
+  EXPECT_EQ(c.quantile(1), 10);
+  EXPECT_EQ(c.share_up_to(3), 0.3);
+  EXPECT_EQ(c.share_up_to(2.5), 0.2);
+  EXPECT_EQ(c.share_of(7), 0.1);
+}
+
 // A claim that has no row, or a row that is no claim, is the bug.
-TEST(Claims, EveryRowOfTheFiveArticlesIsThereInOrder) {
-  const std::size_t rows_of[] = {18, 16, 13, 14, 10};  // claims per article, numbered from 1
+TEST(Claims, EveryRowIsThereInOrder) {
+  const std::size_t rows_of[] = {18, 16, 13, 14, 10, 12};  // claims per article, numbered from 1
   std::vector<std::string> expected;
   for (std::size_t article = 0; article < std::size(rows_of); ++article) {
     for (std::size_t n = 1; n <= rows_of[article]; ++n) expected.push_back(fmt::format("{}.{}", article, n));
@@ -97,7 +112,7 @@ TEST(Claims, OursAgreesWithTheReference) {
     EXPECT_NEAR(ours[row][i], value, std::max(std::stod(tolerance), 1e-12 * std::abs(value))) << line;
     ++compared;
   }
-  EXPECT_EQ(compared, 254);
+  EXPECT_EQ(compared, 311);
 }
 
 // Verdicts of a check of the same claims by hand, from the articles' texts and other programs.
@@ -106,11 +121,11 @@ TEST(Claims, Verdicts) {
   const auto all_are = [&](std::string_view verdict, const std::vector<std::string>& rows) {
     for (const std::string& row : rows) expected[row] = verdict;
   };
-  all_are("OK", {"0.6", "0.8", "0.9",  "0.10", "0.11", "0.12", "0.17", "1.1", "1.2", "1.3",
-                 "1.4", "1.5", "1.12", "2.2",  "2.5",  "2.8",  "2.10", "3.1", "3.2", "3.3",
-                 "3.4", "3.9", "3.10", "4.1",  "4.2",  "4.3",  "4.4",  "4.7"});
-  all_are("OK-IF", {"0.1", "0.2", "0.3", "0.4", "0.5", "0.7", "1.7", "2.3", "2.4"});
-  all_are("IMPRECISE", {"0.13", "0.14", "0.16", "0.18", "1.6", "1.8", "2.1", "3.11", "3.14", "4.5"});
+  all_are("OK", {"0.6",  "0.8", "0.9", "0.10", "0.11", "0.12", "0.17", "1.1", "1.2", "1.3",  "1.4",  "1.5",
+                 "1.12", "2.2", "2.5", "2.8",  "2.10", "3.1",  "3.2",  "3.3", "3.4", "3.9",  "3.10", "4.1",
+                 "4.2",  "4.3", "4.4", "4.7",  "5.1",  "5.2",  "5.3",  "5.8", "5.9", "5.10", "5.11", "5.12"});
+  all_are("OK-IF", {"0.1", "0.2", "0.3", "0.4", "0.5", "0.7", "1.7", "2.3", "2.4", "5.4", "5.5", "5.6"});
+  all_are("IMPRECISE", {"0.13", "0.14", "0.16", "0.18", "1.6", "1.8", "2.1", "3.11", "3.14", "4.5", "5.7"});
   all_are("INCONSISTENT", {"1.13", "2.13"});
   all_are("WRONG", {"0.15", "1.9", "1.10", "1.11", "1.14", "1.15", "2.6", "2.7", "2.9", "2.11", "2.12", "3.5",
                     "3.6", "3.7", "3.8", "3.12", "3.13", "4.6"});
@@ -120,11 +135,20 @@ TEST(Claims, Verdicts) {
   EXPECT_EQ(got, expected);
 }
 
-TEST(Claims, FewSeedsGiveTheSameVerdicts) {
+// Twelve seeds may leave a row open; they must not turn a verdict round.
+TEST(Claims, FewSeedsContradictNoVerdict) {
   const auto few = reproduce("all", {1, 12});
   ASSERT_TRUE(few.has_value());
-  for (std::size_t i = 0; i < few->size(); ++i)
+  int open = 0;
+  for (std::size_t i = 0; i < few->size(); ++i) {
+    if ((*few)[i].verdict == "OPEN" && all_rows()[i].verdict != "OPEN") {
+      ++open;
+      EXPECT_THAT((*few)[i].why, testing::HasSubstr("needs more seeds"));
+      continue;
+    }
     EXPECT_EQ((*few)[i].verdict, all_rows()[i].verdict) << (*few)[i].claim << ": " << (*few)[i].ours;
+  }
+  EXPECT_LE(open, 2);
 }
 
 TEST(Claims, OneExperimentAlone) {
@@ -146,7 +170,7 @@ TEST(Claims, TextKeepsToTheColumnsAndSumsUp) {
     EXPECT_FALSE(line.ends_with(' ')) << line;
     last = line;
   }
-  EXPECT_EQ(last, "71 rows: 28 OK, 9 OK-IF, 10 IMPRECISE, 2 INCONSISTENT, 18 WRONG, 4 OPEN");
+  EXPECT_EQ(last, "83 rows: 36 OK, 12 OK-IF, 11 IMPRECISE, 2 INCONSISTENT, 18 WRONG, 4 OPEN");
   for (const Article& article : articles()) {
     EXPECT_THAT(text, testing::HasSubstr(
                           fmt::format("{}: {}\n{}\n", article.experiment, article.title, article.source)));

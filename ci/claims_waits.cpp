@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/experiments/calls.hpp"
+#include "sim/experiments/occ.hpp"
 #include "sim/run.hpp"
 
 namespace retrygate::ci {
@@ -73,6 +74,14 @@ Busiest busiest(std::string_view policy_text, std::int64_t clients, std::int64_t
     with_first.push_back(peak(all, Duration::ms(100)));
   }
   return {column(first_10), column(first_100), column(storm), column(with_first)};
+}
+
+Column contended_calls(std::string_view policy, std::int64_t clients, const Seeds& seeds) {
+  Contention contention(policy_named(policy), clients);
+  std::vector<double> calls;
+  for (const std::uint64_t seed : seeds.values())
+    calls.push_back(static_cast<double>(contention.run(Seed{seed}).calls));
+  return column(std::move(calls));
 }
 
 std::string give_or_take(const Column& c) {

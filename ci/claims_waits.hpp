@@ -24,6 +24,9 @@ struct Busiest {
 };
 Busiest busiest(std::string_view policy, std::int64_t clients, std::int64_t retries, const Seeds&);
 
+// Calls until all clients have written the one row that they contend for (sim/experiments/occ.hpp).
+Column contended_calls(std::string_view policy, std::int64_t clients, const Seeds&);
+
 std::string give_or_take(const Column&);  // "226.8 +- 0.3": the mean and two standard errors
 
 }  // namespace retrygate::ci

@@ -84,6 +84,16 @@ TEST(Flaky, CommonRandomNumbersKeepTheOutagesAndShareTheFailures) {
   }
 }
 
+TEST(Flaky, CommonRandomNumbersFailEachAttemptAnew) {
+  // The same law as the one stream: were a failed request to fail again for the same reason, 1 % would be
+  // lost.
+  double difference = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    difference += static_cast<double>(flaky(seed, FlakyVariant::common).rows[1].successes -
+                                      flaky(seed, FlakyVariant::corrected).rows[1].successes);
+  EXPECT_LT(std::abs(difference / 20), 15);
+}
+
 TEST(Flaky, TenTimesTheFailures) {
   // Closed form of the stationary service: 97.5457 (fixed) and 97.0085 % (backoff). One run of 50 s has a
   // standard deviation of about 1 point; 100 seeds, five standard errors.

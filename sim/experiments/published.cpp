@@ -22,6 +22,9 @@ constexpr Article all_articles[] = {
      "an article in Chinese, address not known"},
     {"decorator", "A reusable retry decorator in Python: backoff, random jitter, the limits of idempotency",
      "an article in Chinese, address not known"},
+    {"occ-contention", "Exponential Backoff And Jitter",
+     "M. Brooker, AWS Architecture Blog, 2015\n"
+     "https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/"},
 };
 
 const std::vector<PublishedClaim>& claims() {
@@ -145,6 +148,45 @@ const std::vector<PublishedClaim>& claims() {
       {"4.8", "all retries together end before the caller's timeout", "in words", {}},
       {"4.9", "with an idempotency key a repeat gets the first result", "in words", {}},
       {"4.10", "log each failure, asyncio.sleep, add a breaker", "in words", {}},
+
+      // One contended row. The article's figures are graphs; 5.8 to 5.12 are what its program prints
+      // (aws-samples/
+      // aws-arch-backoff-simulator, commit 66cb169, under CPython 3.11 with random.seed(1): means of 100
+      // runs) for
+      // exponential, decorrelated, equal jitter, full jitter and no backoff.
+      {"5.1",
+       "100 clients: full jitter more than halves the calls of exponential backoff",
+       "{} times as many",
+       {2}},
+      {"5.2", "100 clients: full jitter improves the time to completion", "in words", {}},
+      {"5.3", "backoff without jitter takes more calls and more time than with any jitter", "in words", {}},
+      {"5.4", "full and equal jitter make about as many calls, decorrelated more", "in words", {}},
+      {"5.5",
+       "equal jitter makes slightly more calls than full jitter and takes much longer",
+       "in words",
+       {}},
+      {"5.6", "full jitter makes fewer calls than decorrelated, but takes slightly longer", "in words", {}},
+      {"5.7", "no approach changes that the work grows as N^2", "N^{}", {2}},
+      {"5.8",
+       "the published program, 10 clients: calls and time by policy",
+       "{}, {}, {}, {}, {} calls; {}, {}, {}, {}, {} s",
+       {51.03, 37.87, 42.36, 38.65, 50.65, 3.59, 0.435, 0.733, 0.465, 0.382}},
+      {"5.9",
+       "the published program, 50 clients: calls and time by policy",
+       "{}, {}, {}, {}, {} calls; {}, {}, {}, {}, {} s",
+       {623.18, 372.71, 347.12, 332.37, 689.97, 36.033, 2.195, 4.278, 2.914, 1.138}},
+      {"5.10",
+       "the published program, 100 clients: calls and time by policy",
+       "{}, {}, {}, {}, {} calls; {}, {}, {}, {}, {} s",
+       {1846.14, 998.61, 812.53, 796.16, 2425.67, 63.309, 4.78, 6.54, 4.909, 2.031}},
+      {"5.11",
+       "the published program, 150 clients: calls and time by policy",
+       "{}, {}, {}, {}, {} calls; {}, {}, {}, {}, {} s",
+       {3536.08, 1759.42, 1324.89, 1318.89, 5142.43, 85.893, 6.561, 8.349, 6.435, 2.876}},
+      {"5.12",
+       "the published program, 190 clients: calls and time by policy",
+       "{}, {}, {}, {}, {} calls; {}, {}, {}, {}, {} s",
+       {5165.15, 2433.63, 1760.04, 1771.52, 7990.57, 100.766, 8.057, 9.498, 7.389, 3.532}},
   };
   return all;
 }

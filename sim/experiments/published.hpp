@@ -11,7 +11,7 @@ namespace retrygate {
 
 struct Article {
   std::string_view experiment;  // the name `retrygate reproduce` knows it by
-  std::string_view title;       // in English; all but the last are in Chinese
+  std::string_view title;       // in English; the first five are in Chinese
   std::string_view source;      // as far as it is known
 };
 
