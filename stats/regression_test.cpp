@@ -97,6 +97,21 @@ std::string error_of(std::string_view id, std::string_view the_case) {
   return got ? "" : to_string(got.error());
 }
 
+// The point of a prediction is a parameter; a case that carries its answer may name it there.
+TEST(Regression, PointOfPrediction) {
+  const auto result = [](std::string_view the_case) {
+    return write_json(*run(*procedures().find("linear_model"), *parse_json(the_case, "case.json")),
+                      Layout::compact);
+  };
+  const std::string as_parameter =
+      result(R"({"y": [1, 2, 4], "columns": {"x": [1, 2, 3]}, "params": {"predict": [4]}})");
+  EXPECT_NE(as_parameter.find(R"("predict":{"x":[4.0],"fit":5.33333)"), std::string::npos) << as_parameter;
+  EXPECT_EQ(
+      result(
+          R"({"y": [1, 2, 4], "columns": {"x": [1, 2, 3]}, "expected": {"predict": {"x": [4], "fit": 9}}})"),
+      as_parameter);
+}
+
 TEST(RegressionErrors, SayWhatIsWrong) {
   const auto says = [](std::string_view id, std::string_view the_case, std::string_view words) {
     return error_of(id, the_case).find(words) != std::string::npos;

@@ -107,6 +107,17 @@ Value prediction(const LinearFit& fit, const std::vector<double>& at, const std:
                         member("pi_low", p.value.low), member("pi_high", p.value.high)});
 }
 
+// Where to predict: `params.predict`. Files of cases with answers may name the point beside the answer only,
+// as `expected.predict.x`; nothing else is read there.
+std::vector<double> point_of_prediction(Reader& the_case, Reader& settings) {
+  if (settings.has("predict")) return sample(settings, "predict");
+  if (!the_case.has("expected")) return {};
+  auto expected = the_case.table("expected");
+  if (!expected || !expected->has("predict")) return {};
+  auto predict = expected->table("predict");
+  return predict ? sample(*predict, "x") : std::vector<double>{};
+}
+
 Result<Value> linear_model(Reader& the_case) {
   Reader settings = params(the_case);
   RegressionData data = data_of(the_case, settings);
@@ -115,9 +126,8 @@ Result<Value> linear_model(Reader& the_case) {
   const bool logarithms = transform != nullptr && !std::holds_alternative<std::nullptr_t>(transform->data) &&
                           settings.word("transform", {"loglog"}).has_value();
   if (logarithms && !wrong(the_case)) take_logarithms(the_case, data);
-  std::vector<double> at;  // where to predict
-  if (settings.has("predict")) {
-    at = sample(settings, "predict");
+  std::vector<double> at = point_of_prediction(the_case, settings);
+  if (!at.empty()) {
     if (at.size() != data.columns.size() && !wrong(the_case))
       settings.fail("predict",
                     fmt::format("'predict' needs {} numbers, one per column", data.columns.size()));
