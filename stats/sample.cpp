@@ -69,10 +69,18 @@ std::vector<double> sorted(std::span<const double> x) {
   return all;
 }
 
+std::size_t inverse_rank(double p, std::size_t n) {
+  // n p that is whole on paper may come out just above.
+  const double rank = std::ceil(static_cast<double>(n) * p * (1 - 1e-14));
+  return std::clamp(static_cast<std::size_t>(rank), std::size_t{1}, n);
+}
+
 double quantile(std::span<const double> sorted, double p, QuantileType type) {
   const auto n = static_cast<double>(sorted.size());
   double at = 0;  // counted from 1
   switch (type) {
+    case QuantileType::one:
+      return sorted[inverse_rank(p, sorted.size()) - 1];
     case QuantileType::six:
       at = (n + 1) * p;
       break;

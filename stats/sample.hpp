@@ -33,9 +33,11 @@ Moments moments(std::span<const double> scaled);
 // Of the differences x[i] - y[i], which need not be representable.
 Moments moments_of_differences(std::span<const double> scaled_x, std::span<const double> scaled_y);
 
-// Quantile types of Hyndman and Fan, "Sample quantiles in statistical packages", 1996: 6 (Weibull),
-// 7 (default of R and NumPy), 8 (median-unbiased).
-enum class QuantileType { six = 6, seven = 7, eight = 8 };
+// Quantile types of Hyndman and Fan, "Sample quantiles in statistical packages", 1996: 1 (the least value
+// whose share reaches p), 6 (Weibull), 7 (default of R and NumPy), 8 (median-unbiased).
+enum class QuantileType { one = 1, six = 6, seven = 7, eight = 8 };
+// The rank of the quantile of type 1, from 1.
+std::size_t inverse_rank(double p, std::size_t n);
 std::vector<double> sorted(std::span<const double>);
 // 0 <= p <= 1. `sorted` is not empty and may hold infinities.
 double quantile(std::span<const double> sorted, double p, QuantileType = QuantileType::seven);
