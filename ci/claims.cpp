@@ -61,17 +61,9 @@ Column column(std::vector<double> samples) {
 double Column::low() const { return values.front(); }
 double Column::high() const { return values.back(); }
 double Column::mean() const { return stats::mean(values); }
-double Column::variance() const {
-  const double se = standard_error();
-  return se * se * static_cast<double>(values.size());
-}
-double Column::standard_error() const {
-  return stats::estimate({std::vector<double>(values.size()), values, false}).se;
-}
-double Column::quantile(double q) const {
-  const double rank = std::ceil(q * static_cast<double>(values.size()));
-  return values[static_cast<std::size_t>(std::max(1.0, rank)) - 1];
-}
+double Column::variance() const { return *stats::describe(values).variance; }
+double Column::standard_error() const { return *stats::describe(values).std_error; }
+double Column::quantile(double q) const { return stats::quantile(values, q); }
 double Column::share_up_to(double x) const {
   const auto end = std::upper_bound(values.begin(), values.end(), x);
   return static_cast<double>(end - values.begin()) / static_cast<double>(values.size());

@@ -54,7 +54,7 @@ struct Column {
   double mean() const;
   double variance() const;             // unbiased; at least two values
   double standard_error() const;       // of the mean; at least two values
-  double quantile(double q) const;     // nearest rank
+  double quantile(double q) const;     // type 7
   double share_up_to(double x) const;  // of the values
   double share_of(double x) const;     // of the values, equal to x
   bool holds(double x) const { return x >= low() && x <= high(); }

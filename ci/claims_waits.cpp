@@ -3,28 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "sim/experiments/calls.hpp"
 #include "sim/experiments/occ.hpp"
 #include "sim/run.hpp"
+#include "stats/fit.hpp"
 
 namespace retrygate::ci {
-namespace {
-
-// Largest distance between the empirical distribution and that of U[low, 1].
-double distance_from_uniform(const Column& c, double low) {
-  const double n = static_cast<double>(c.values.size());
-  double furthest = 0;
-  for (std::size_t i = 0; i < c.values.size(); ++i) {
-    const double f = (c.values[i] - low) / (1 - low);
-    furthest = std::max({furthest, static_cast<double>(i + 1) / n - f, f - static_cast<double>(i) / n});
-  }
-  return furthest;
-}
-
-}  // namespace
-
 DrawnLaw drawn_law(std::string_view policy_text, const std::vector<Duration>& ceilings, double low,
                    const Seeds& seeds) {
   const AnyPolicy policy = policy_named(policy_text);
@@ -37,24 +22,23 @@ DrawnLaw drawn_law(std::string_view policy_text, const std::vector<Duration>& ce
         drawn[n].push_back(delays[n].seconds() / ceilings[n].seconds());
     }
   }
-  double furthest = 0, mean = 0, variance = 0, lowest = 1, highest = 0;
-  const double n = static_cast<double>(drawn.front().size());
+  double furthest = 0, mean = 0, variance = 0, lowest = 1, highest = 0, p = 1;
   for (std::vector<double>& waits : drawn) {
+    const stats::KolmogorovSmirnov fit = stats::ks_uniform(waits, {low, 1});
+    furthest = std::max(furthest, fit.statistic);
+    p = std::min(p, fit.p_value);
     const Column c = column(std::move(waits));
-    furthest = std::max(furthest, distance_from_uniform(c, low));
     lowest = std::min(lowest, c.low());
     highest = std::max(highest, c.high());
     mean += c.mean() / static_cast<double>(retries);
     variance += c.variance() / static_cast<double>(retries);
   }
-  // Dvoretzky, Kiefer and Wolfowitz with Massart's constant.
-  const double chance = std::sqrt(std::log(2 * static_cast<double>(retries) / 1e-6) / (2 * n));
-  return {
-      furthest < chance && lowest >= low && highest <= 1,
-      fmt::format(
-          "{:.4f} c to {:.4f} c, mean {:.4f} c, variance {:.4f} c^2; distance from the law {:.4f} (chance: "
-          "{:.4f})",
-          lowest, highest, mean, variance, furthest, chance)};
+  p = std::min(1.0, p * static_cast<double>(retries));  // Bonferroni
+  return {p > 1e-6 && lowest >= low && highest <= 1,
+          fmt::format(
+              "{:.4f} c to {:.4f} c, mean {:.4f} c, variance {:.4f} c^2; Kolmogorov-Smirnov distance at most "
+              "{:.4f}, p = {:.2g}",
+              lowest, highest, mean, variance, furthest, p)};
 }
 
 Busiest busiest(std::string_view policy_text, std::int64_t clients, std::int64_t retries,

@@ -11,8 +11,8 @@ namespace retrygate::ci {
 
 // Are the waits of a policy uniform on [low c, c], retry by retry with ceilings c? 100 calls a seed.
 struct DrawnLaw {
-  bool fits = false;  // the distance is what chance explains (one in a million), no wait lies outside
-  std::string text;   // bounds, moments, distance
+  bool fits = false;  // Kolmogorov-Smirnov at one in a million over all retries; no wait lies outside
+  std::string text;   // bounds, moments, distance and p
 };
 DrawnLaw drawn_law(std::string_view policy, const std::vector<Duration>& ceilings, double low, const Seeds&);
 
