@@ -300,8 +300,8 @@ int run(int argc, char** argv) {
   std::string experiment = "all", experiment_seeds = "1..200", experiment_format = "text";
   CLI::App* reproduce_command = app.add_subcommand(
       "reproduce", "run the published experiments: published figure, ours, verdict and why");
-  reproduce_command->add_option(
-      "NAME", experiment, "all, retry-storm, random-backoff, rate-limited-fleet, flaky-service or decorator");
+  reproduce_command->add_option("NAME", experiment,
+                                fmt::format("all (default) or one of: {}", fmt::join(experiments(), ", ")));
   reproduce_command->add_option("--seeds", experiment_seeds, "a range such as 1..200");
   format(reproduce_command, experiment_format);
   reproduce_command->callback(
