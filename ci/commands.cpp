@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ci/version.hpp"
 #include "properties/check.hpp"
 
 namespace retrygate::ci {
@@ -52,6 +53,12 @@ Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const Ch
     }
   }
   report.code = code_of(report.verdicts, request.strict);
+  const auto unsure = [](const VerdictRow& row) { return row.verdict == "unsure"; };
+  report.undecided = request.inconclusive != Inconclusive::pass &&
+                     std::any_of(report.verdicts.begin(), report.verdicts.end(), unsure);
+  if (report.undecided && request.inconclusive == Inconclusive::fail)
+    report.code = worst({report.code, ExitCode::inconclusive});
+  report.run.version = version();
   return report;
 }
 

@@ -10,11 +10,15 @@
 
 namespace retrygate::ci {
 
+// What something undecided does: exit with 3; exit with 0 but say so in the last line; nothing.
+enum class Inconclusive { fail, warn, pass };
+
 struct CheckRequest {
   std::uint64_t seed = 1;
   int cases = 200;
   std::vector<std::string> only;  // invariant ids; empty is all
   bool strict = false;            // a failed SHOULD counts too
+  Inconclusive inconclusive = Inconclusive::warn;
 };
 
 // Every subject against every invariant that it promises. Unknown ids in `only` are an error.

@@ -1,17 +1,17 @@
 // May the change be merged? A suite's comparisons and checks -> a Report with a verdict.
 #pragma once
 
+#include "ci/commands.hpp"
 #include "ci/report.hpp"
 #include "ci/suite.hpp"
 #include "sim/sweep.hpp"
 
 namespace retrygate::ci {
 
-enum class Inconclusive { fail, warn, pass };  // what an undecided metric does to the exit code
-
 struct GateOptions {
   Inconclusive inconclusive = Inconclusive::fail;
-  unsigned threads = 0;  // 0 is one per core
+  unsigned threads = 0;       // 0 is one per core
+  std::string baseline = {};  // a file whose samples stand in for the baselines; empty: they are simulated
 };
 
 struct GateRun {
@@ -19,6 +19,12 @@ struct GateRun {
   std::vector<SampleTable> samples;  // one per comparison of the suite
 };
 
+// A baseline file that is missing, or cannot be compared, is no error but an inconclusive report: whatever
+// `inconclusive` says it exits with 3, never a silent pass. A malformed one is an error.
 Result<GateRun> run_gate(const Suite&, const GateOptions&);
+
+// Simulates every baseline policy of the suite and writes the file anew, all or nothing. Returns what to
+// tell.
+Result<std::string> update_baseline(const Suite&, const GateOptions&);
 
 }  // namespace retrygate::ci

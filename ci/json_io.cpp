@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace retrygate::ci {
@@ -58,6 +59,16 @@ std::string report_json(const Report& report) {
   }
   Json comparisons = Json::array();
   for (const ComparisonRow& row : report.comparisons) {
+    Json sensitivity = Json::array();
+    for (const SensitivityRow& test : row.sensitivity) {
+      sensitivity.push_back({{"method", test.method},
+                             {"verdict", test.verdict},
+                             {"p_worse", test.p_worse},
+                             {"p_adjusted", test.p_adjusted},
+                             {"p_within", test.p_within},
+                             {"low", number(test.low)},
+                             {"high", number(test.high)}});
+    }
     comparisons.push_back({{"scenario", row.scenario},
                            {"baseline", row.baseline},
                            {"candidate", row.candidate},
@@ -70,14 +81,22 @@ std::string report_json(const Report& report) {
                            {"low", number(row.low)},
                            {"high", number(row.high)},
                            {"relative", row.relative},
-                           {"margin", row.margin},
-                           {"verdict", row.verdict},
+                           {"margin", row.margin.empty() ? Json(nullptr) : Json(row.margin)},
+                           {"verdict", row.verdict.empty() ? Json(nullptr) : Json(row.verdict)},
                            {"p", number(row.p)},
                            {"p_adjusted", number(row.p_adjusted)},
-                           {"sensitivity_p", number(row.sensitivity_p)},
+                           {"method", row.method},
+                           {"sensitivity", std::move(sensitivity)},
                            {"seeds", row.seeds},
                            {"seeds_needed", row.seeds_needed ? Json(*row.seeds_needed) : Json(nullptr)},
                            {"headline", row.headline}});
+  }
+  Json changes = Json::array();
+  for (const PolicyChange& change : report.changes) {
+    changes.push_back({{"stored", change.stored},
+                       {"now", change.now},
+                       {"removed", change.removed},
+                       {"added", change.added}});
   }
   const Json all = {{"schema", "retrygate.report/1"},
                     {"run",
@@ -88,8 +107,10 @@ std::string report_json(const Report& report) {
                       {"command", report.run.command}}},
                     {"verdicts", verdicts},
                     {"comparisons", comparisons},
+                    {"changes", std::move(changes)},
+                    {"blocked", report.blocked},
                     {"notes", report.notes},
-                    {"verdict", word(report.code)},
+                    {"verdict", verdict_word(report)},
                     {"exit", static_cast<int>(report.code)}};
   return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -154,13 +175,23 @@ std::string claims_json(const std::vector<ClaimRow>& rows) {
 }
 
 Result<void> write_file(const std::string& path, std::string_view text) {
-  const std::string beside = fmt::format("{}.{}.tmp", path, ::getpid());
+  // A symbolic link stays one: what it names is replaced.
+  std::error_code fault;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, fault);
+  const std::string real = fault ? path : target.string();
+  std::string beside;
   const auto refuse = [&](std::string_view what) {
     const std::string why = std::strerror(errno);
     ::unlink(beside.c_str());
     return failure({path, 0, 0}, fmt::format("cannot {} this file: {}", what, why), "nothing was changed");
   };
-  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  // A name that nobody has: another writer's, or one left behind by a writer that was killed.
+  int file = -1;
+  for (int n = 0; n < 1000; ++n) {
+    beside = fmt::format("{}.{}.{}.tmp", real, ::getpid(), n);
+    file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) break;
+  }
   if (file < 0) return refuse("create");
   while (!text.empty()) {
     const ssize_t done = ::write(file, text.data(), text.size());
@@ -175,7 +206,7 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   }
   const bool synced = ::fsync(file) == 0;
   if (::close(file) != 0 || !synced) return refuse("write");
-  if (::rename(beside.c_str(), path.c_str()) != 0) return refuse("replace");
+  if (::rename(beside.c_str(), real.c_str()) != 0) return refuse("replace");
   return {};
 }
 

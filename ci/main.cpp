@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 
+#include "ci/catalogue.hpp"
 #include "ci/commands.hpp"
+#include "ci/compare.hpp"
 #include "ci/exit_code.hpp"
 #include "ci/gate.hpp"
 #include "ci/json_io.hpp"
@@ -14,8 +18,8 @@
 #include "ci/show.hpp"
 #include "ci/stats_command.hpp"
 #include "ci/suite.hpp"
-#include "properties/invariant.hpp"
-#include "stats/procedure.hpp"
+#include "ci/terminal.hpp"
+#include "ci/version.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -52,55 +56,27 @@ ExitCode show(const ShowOptions& options) {
   return ExitCode::pass;
 }
 
-std::vector<ListRow> catalogue(const std::string& kind) {
-  std::vector<ListRow> rows;
-  const auto add = [&](std::string_view id, std::string_view first, std::string_view text,
-                       std::string_view second = {}, std::string_view more = {}) {
-    rows.push_back({std::string(id), {{std::string(first), std::string(text)}}});
-    if (!second.empty()) rows.back().columns.emplace_back(second, more);
-  };
-  if (kind == "policies") {
-    for (const Preset& preset : presets()) add(preset.id, "summary", preset.summary, "source", preset.source);
-  } else if (kind == "scenarios") {
-    for (const EmbeddedFile& file : scenario_files()) {
-      if (const auto scenario = find_scenario(file.id, {})) add(file.id, "summary", scenario->summary);
-    }
-  } else if (kind == "metrics") {
-    for (const Metric& metric : metrics())
-      add(metric.id, "unit", metric.unit, "better", metric.better == Better::lower ? "lower" : "higher");
-  } else if (kind == "invariants") {
-    for (const Invariant& invariant : invariants())
-      add(invariant.id, "claim", invariant.claim, "why", invariant.why);
-  } else if (kind == "tests") {
-    for (const stats::Procedure& test : stats::procedures())
-      add(test.id, "summary", test.summary, "source", test.source);
-  } else {
-    for (const Reporter& reporter : reporters())
-      add(reporter.id, "summary", reporter.summary, "file", reporter.file);
-  }
-  return rows;
-}
-
 ExitCode list(const std::string& kind, const std::string& format) {
-  const std::vector<ListRow> rows = catalogue(kind);
+  const std::vector<ListRow> rows = list_of(kind);
   if (format == "json") {
     fmt::print("{}", list_json(rows));
     return ExitCode::pass;
   }
-  for (const ListRow& row : rows) fmt::print("{:<26} {}\n", row.id, row.columns.front().second);
+  for (const ListRow& row : rows) {
+    std::string line = fmt::format("{:<26} {}", row.id, row.columns.front().second);
+    fmt::print("{}\n", line);
+  }
   return ExitCode::pass;
 }
 
 ExitCode explain(const std::string& id) {
-  const Invariant* invariant = invariants().find(id);
-  if (invariant == nullptr) {
-    return refuse({{{"ID", 1, 1},
-                    fmt::format("nothing is called '{}'{}", id, did_you_mean(id, invariants().ids())),
-                    "`retrygate list invariants` shows all"}});
+  if (id.empty()) {
+    for (const std::string_view known : explained()) fmt::print("{}\n", known);
+    return ExitCode::pass;
   }
-  fmt::print("{} ({}, {})\n\nClaim:  {}\nWhy:    {}\nSource: {}\n", invariant->id,
-             to_string(invariant->level), to_string(invariant->evidence), invariant->claim, invariant->why,
-             invariant->source);
+  const auto text = explanation(id);
+  if (!text) return refuse(text.error());
+  fmt::print("{}", *text);
   return ExitCode::pass;
 }
 
@@ -113,24 +89,41 @@ std::vector<NamedPolicy> find_policies(const std::vector<std::string>& reference
   return all;
 }
 
+// How a report is shown, common to check, gate and compare.
+struct Shown {
+  std::string format = "text", color = "auto", inconclusive;
+};
+
+Inconclusive inconclusive(const Shown& shown) {
+  return shown.inconclusive == "fail"   ? Inconclusive::fail
+         : shown.inconclusive == "warn" ? Inconclusive::warn
+                                        : Inconclusive::pass;
+}
+
+void print(const Report& report, const Shown& shown) {
+  const std::string text = reporters().find(shown.format)->render(report);
+  fmt::print("{}", shown.format == "text" && wants_colour(shown.color) ? coloured(text) : text);
+}
+
 struct CheckOptions {
   std::vector<std::string> subjects;
   CheckRequest request;
-  std::string format = "text";
+  Shown shown{"text", "auto", "warn"};
 };
 
-ExitCode check(const CheckOptions& options) {
+ExitCode check(CheckOptions options, const std::string& command) {
   Errors errors;
   const auto subjects = find_policies(options.subjects, "SUBJECT", errors);
   if (!errors.empty()) return refuse(errors);
+  options.request.inconclusive = inconclusive(options.shown);
   auto report = check_policies(subjects, options.request);
   if (!report) return refuse(report.error());
-  report->run.version = RETRYGATE_VERSION;
   report->run.suite = "check";
-  if (options.format == "json")
+  report->run.command = command;
+  if (options.shown.format == "json")
     fmt::print("{}", verdicts_json(*report));
   else
-    fmt::print("{}", reporters().find(options.format)->render(*report));
+    print(*report, options.shown);
   return report->code;
 }
 
@@ -162,11 +155,6 @@ ExitCode simulate(const SimOptions& options) {
   return ExitCode::pass;
 }
 
-struct GateCommand {
-  std::string suite, out, format = "text", inconclusive = "fail";
-  unsigned threads = 0;
-};
-
 // Every reporter's file and the samples, whatever --format says.
 Errors write_reports(const GateRun& result, const std::string& folder) {
   Errors errors;
@@ -182,25 +170,88 @@ Errors write_reports(const GateRun& result, const std::string& folder) {
   return errors;
 }
 
-ExitCode gate(const GateCommand& command) {
-  std::vector<std::string_view> ids;
-  for (const Metric& metric : metrics()) ids.push_back(metric.id);
-  const auto suite = find_suite(command.suite, ids);
-  if (!suite) return refuse(suite.error());
-  const GateOptions options{command.inconclusive == "fail"   ? Inconclusive::fail
-                            : command.inconclusive == "warn" ? Inconclusive::warn
-                                                             : Inconclusive::pass,
-                            command.threads};
-  auto result = run_gate(*suite, options);
+// A suite's run as a report: on the terminal, and as files where asked.
+ExitCode report_on(const Suite& suite, const GateOptions& options, const Shown& shown, const std::string& out,
+                   const std::string& command) {
+  auto result = run_gate(suite, options);
   if (!result) return refuse(result.error());
-  result->report.run.version = RETRYGATE_VERSION;
-  result->report.run.command =
-      command.suite.empty() ? "retrygate gate" : fmt::format("retrygate gate '{}'", command.suite);
-  fmt::print("{}", reporters().find(command.format)->render(result->report));
-  if (!command.out.empty()) {
-    if (const Errors errors = write_reports(*result, command.out); !errors.empty()) return refuse(errors);
+  result->report.run.command = command;
+  print(result->report, shown);
+  if (!out.empty()) {
+    if (const Errors errors = write_reports(*result, out); !errors.empty()) return refuse(errors);
   }
   return result->report.code;
+}
+
+std::vector<std::string_view> metric_ids() {
+  std::vector<std::string_view> ids;
+  for (const Metric& metric : metrics()) ids.push_back(metric.id);
+  return ids;
+}
+
+struct GateCommand {
+  std::string suite, baseline, out;
+  bool update = false;
+  Shown shown{"text", "auto", "fail"};
+  unsigned threads = 0;
+};
+
+ExitCode gate(const GateCommand& options, const std::string& command) {
+  const auto suite = find_suite(options.suite, metric_ids());
+  if (!suite) return refuse(suite.error());
+  const GateOptions gate{inconclusive(options.shown), options.threads, options.baseline};
+  if (!options.update) return report_on(*suite, gate, options.shown, options.out, command);
+  const auto told = update_baseline(*suite, gate);
+  if (!told) return refuse(told.error());
+  fmt::print("{}", *told);
+  return ExitCode::pass;
+}
+
+struct CompareCommand {
+  std::string baseline, seeds = "1..200", out;
+  std::vector<std::string> candidates, scenarios, metrics, set;
+  Shown shown{"text", "auto", "fail"};
+  unsigned threads = 0;
+};
+
+// "peak_1s" is estimated, "peak_1s:10%" is judged.
+std::optional<Margin> read_metric(const std::string& text, Errors& errors) {
+  const Where where{"--metric", 1, 1};
+  const std::size_t colon = text.find(':');
+  const std::string id = text.substr(0, colon);
+  if (!keep(find_metric(id, where), errors)) return std::nullopt;
+  if (colon == std::string::npos) return Margin{id, {}, false, {}, where};
+  return keep(parse_margin(id, std::string_view(text).substr(colon + 1),
+                           {"--metric", 1, static_cast<int>(colon) + 2}),
+              errors);
+}
+
+// A comparison is a suite with one task.
+ExitCode compare(const CompareCommand& options, const std::string& command) {
+  Errors errors;
+  const auto baseline = keep(find_policy(options.baseline, {"--baseline", 1, 1}), errors);
+  auto candidates = find_policies(options.candidates, "--candidate", errors);
+  const auto seeds = keep(parse_seeds(options.seeds, {"--seeds", 1, 1}), errors);
+  std::vector<std::string> wanted = options.metrics;
+  if (wanted.empty()) wanted = {"peak_100ms", "peak_1s", "completion_s", "requests", "gave_up"};
+  std::vector<Margin> margins;
+  for (const std::string& text : wanted) {
+    if (auto margin = read_metric(text, errors)) margins.push_back(std::move(*margin));
+  }
+  for (const std::string& scenario : options.scenarios)
+    keep(find_scenario(scenario, {"--scenario", 1, 1}, options.set), errors);
+  if (!errors.empty()) return refuse(errors);
+  Suite suite;
+  suite.name = "compare";
+  suite.compare.push_back({*baseline,
+                           std::move(candidates),
+                           options.scenarios,
+                           options.set,
+                           *seeds,
+                           std::move(margins),
+                           {"--scenario", 1, 1}});
+  return report_on(suite, {inconclusive(options.shown), options.threads}, options.shown, options.out,
+                   command);
 }
 
 ExitCode reproduce_experiments(const std::string& name, const std::string& seeds_text,
@@ -227,12 +278,100 @@ ExitCode statistics(const StatsCommand& command) {
   return out->code;
 }
 
+// What a user types to see it again. How it is shown and on how many threads it runs changes no result.
+std::string repeat_command(int argc, char** argv) {
+  constexpr std::string_view left_out[] = {"--out", "--format", "--color", "--threads"};
+  std::string text = "retrygate";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i], name = word.substr(0, word.find('='));
+    if (std::find(std::begin(left_out), std::end(left_out), name) != std::end(left_out)) {
+      if (name.size() == word.size()) ++i;
+      continue;
+    }
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,%+@";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) {
+      text += ' ' + std::string(word);
+      continue;
+    }
+    text += " '";
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += "'";
+  }
+  return text;
+}
+
+constexpr std::string_view overview =
+    R"(retrygate proves what a retry policy promises, measures what it does to a fleet of
+clients, and gates the change in CI.
+
+  retrygate check full-jitter                       does it keep its promises?
+  retrygate show full-jitter:base=200ms,cap=10s     its schedule, retry by retry
+  retrygate sim --policy full-jitter --scenario outage-then-limit
+                                                    what it does to a fleet
+  retrygate compare --baseline full-jitter --candidate equal-jitter \
+      --scenario outage-then-limit --metric completion_s:10%
+                                                    is another one worse?
+  retrygate gate suite.toml                         may this change be merged?
+
+  retrygate list policies|scenarios|invariants|metrics|tests|reporters|suites
+  retrygate explain cap-respected                   also verdicts and exit codes
+  retrygate COMMAND --help                          every option
+)";
+
+// A command or an option that does not exist, with the one that was probably meant.
+ExitCode unknown(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  for (const CLI::App* used : app.get_subcommands({})) {
+    if (used->parsed()) command = used;
+  }
+  Errors errors;
+  for (const std::string& word : words) {
+    const bool option = word.starts_with("-");
+    std::vector<std::string> names;
+    if (option) {
+      for (const CLI::Option* one : command->get_options()) {
+        for (const std::string& name : one->get_lnames()) names.push_back("--" + name);
+      }
+    } else if (command == &app) {
+      for (const CLI::App* one : app.get_subcommands({})) names.push_back(one->get_name());
+    }
+    const std::string written = word.substr(0, word.find('='));
+    errors.push_back({{command == &app ? "retrygate" : "retrygate " + command->get_name(), 0, 0},
+                      fmt::format("{} '{}'{}",
+                                  option            ? "unknown option"
+                                  : command == &app ? "unknown command"
+                                                    : "nothing to do with",
+                                  written, did_you_mean(written, {names.begin(), names.end()})),
+                      option ? "`--help` shows all" : "`retrygate` alone shows what there is"});
+  }
+  return refuse(errors);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Proves what a retry policy promises, measures what it does to a fleet, gates the change.",
                "retrygate");
-  app.set_version_flag("--version", "retrygate " RETRYGATE_VERSION);
+  app.set_version_flag("--version", fmt::format("retrygate {} ({})", version(), commit()));
+  if (argc < 2) {
+    fmt::print("{}", overview);
+    return static_cast<int>(ExitCode::usage);
+  }
   app.require_subcommand(1);
+  const std::string repeat = repeat_command(argc, argv);
   ExitCode code = ExitCode::pass;
+  const std::vector<std::string_view> report_ids = reporters().ids();
+  const std::vector<std::string> formats(report_ids.begin(), report_ids.end());
+  const auto shown = [&formats](CLI::App* command, Shown& into) {
+    command->add_option("--format", into.format, fmt::format("{}", fmt::join(formats, ", ")))
+        ->check(CLI::IsMember(formats));
+    command->add_option("--color", into.color, "auto (a terminal without NO_COLOR), always or never")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+    command
+        ->add_option("--inconclusive", into.inconclusive,
+                     "what is undecided: fail (exit 3), warn (exit 0, but the last line says so) or pass; " +
+                         into.inconclusive + " by default")
+        ->check(CLI::IsMember({"fail", "warn", "pass"}));
+  };
   const auto format = [](CLI::App* command, std::string& into) {
     command->add_option("--format", into, "text or json")->check(CLI::IsMember({"text", "json"}));
   };
@@ -257,16 +396,16 @@ int run(int argc, char** argv) {
 
   std::string kind, list_format = "text";
   CLI::App* list_command = app.add_subcommand("list", "list what can be named");
-  list_command->add_option("KIND", kind, "policies, scenarios, metrics, invariants, tests or reporters")
+  list_command->add_option("KIND", kind, fmt::format("{}", fmt::join(list_kinds(), ", ")))
       ->required()
-      ->check(CLI::IsMember({"policies", "scenarios", "metrics", "invariants", "tests", "reporters"}));
+      ->check(CLI::IsMember(list_kinds()));
   format(list_command, list_format);
   list_command->callback([&] { code = list(kind, list_format); });
 
   std::string id;
-  CLI::App* explain_command =
-      app.add_subcommand("explain", "say what an invariant claims, why, and who was bitten");
-  explain_command->add_option("ID", id, "an invariant's id")->required();
+  CLI::App* explain_command = app.add_subcommand(
+      "explain", "say what an invariant, a metric, a verdict, a method or an exit code is");
+  explain_command->add_option("ID", id, "nothing lists all that can be explained");
   explain_command->callback([&] { code = explain(id); });
 
   CheckOptions check_options;
@@ -277,9 +416,8 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000));
   check_command->add_option("--only", check_options.request.only, "these invariants alone")->delimiter(',');
   check_command->add_flag("--strict", check_options.request.strict, "a failed SHOULD counts too");
-  check_command->add_option("--format", check_options.format, "text, markdown or json")
-      ->check(CLI::IsMember({"text", "markdown", "json"}));
-  check_command->callback([&] { code = check(check_options); });
+  shown(check_command, check_options.shown);
+  check_command->callback([&] { code = check(check_options, repeat); });
 
   SimOptions sim_options;
   CLI::App* sim_command =
@@ -312,16 +450,34 @@ int run(int argc, char** argv) {
       "gate", "decide whether a change of policy may be merged: exit 0 pass, 1 fail, 3 inconclusive");
   gate_sub->add_option("SUITE", gate_command.suite,
                        "a suite file, or a shipped one: default, jitter-removed");
+  CLI::Option* baseline_option = gate_sub->add_option("--baseline", gate_command.baseline,
+                                                      "compare with the samples that this file stores");
+  gate_sub->add_flag("--update-baseline", gate_command.update, "write that file anew and decide nothing")
+      ->needs(baseline_option);
   gate_sub->add_option("--out", gate_command.out, "write all reports and the samples into this folder");
-  gate_sub->add_option("--format", gate_command.format, "text, markdown or json")
-      ->check(CLI::IsMember({"text", "markdown", "json"}));
-  gate_sub
-      ->add_option("--inconclusive", gate_command.inconclusive,
-                   "what an undecided metric does: fail (exit 3), warn or pass")
-      ->check(CLI::IsMember({"fail", "warn", "pass"}));
   gate_sub->add_option("--threads", gate_command.threads,
                        "0 is one per core; the results do not depend on it");
-  gate_sub->callback([&] { code = gate(gate_command); });
+  shown(gate_sub, gate_command.shown);
+  gate_sub->callback([&] { code = gate(gate_command, repeat); });
+
+  CompareCommand compare_command;
+  CLI::App* compare_sub = app.add_subcommand(
+      "compare", "estimate what changes from one policy to others; with margins, judge it as gate does");
+  compare_sub->add_option("--baseline", compare_command.baseline, "a policy, as for show")->required();
+  compare_sub->add_option("--candidate", compare_command.candidates, "as for show; may be repeated")
+      ->required();
+  compare_sub->add_option("--scenario", compare_command.scenarios, "as for sim; may be repeated")->required();
+  compare_sub->add_option("--seeds", compare_command.seeds, "a range such as 1..200, or one number");
+  compare_sub->add_option("--metric", compare_command.metrics,
+                          "an id of `list metrics`, or id:margin such as peak_1s:10%, completion_s:200ms, "
+                          "gave_up:0.5; may be repeated");
+  compare_sub->add_option("--set", compare_command.set,
+                          "key=value of the scenarios, for example clients=2000; may be repeated");
+  compare_sub->add_option("--out", compare_command.out, "write all reports and the samples into this folder");
+  compare_sub->add_option("--threads", compare_command.threads,
+                          "0 is one per core; the results do not depend on it");
+  shown(compare_sub, compare_command.shown);
+  compare_sub->callback([&] { code = compare(compare_command, repeat); });
 
   StatsCommand stats_options;
   CLI::App* stats_command = app.add_subcommand("stats", "run a statistical procedure on samples");
@@ -340,8 +496,18 @@ int run(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    return static_cast<int>(unknown(app, app.remaining(true)));
+  } catch (const CLI::RequiredError& fault) {
+    // An unknown command is reported as a missing one.
+    if (!app.remaining(false).empty()) return static_cast<int>(unknown(app, app.remaining(false)));
+    return app.exit(fault), static_cast<int>(ExitCode::usage);
   } catch (const CLI::ParseError& fault) {
     return app.exit(fault) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+  }
+  if (std::fflush(stdout) != 0) {
+    fmt::print(stderr, "retrygate: error: the output could not be written\n");
+    code = ExitCode::internal;
   }
   return static_cast<int>(code);
 }
@@ -350,6 +516,14 @@ int run(int argc, char** argv) {
 }  // namespace retrygate::ci
 
 int main(int argc, char** argv) {
+  const auto internal = static_cast<int>(retrygate::ci::ExitCode::internal);
   retrygate::on_failed_assertion = [] { std::_Exit(static_cast<int>(retrygate::ci::ExitCode::internal)); };
-  return retrygate::ci::run(argc, argv);
+  try {
+    return retrygate::ci::run(argc, argv);
+  } catch (const std::exception& fault) {
+    std::fputs("retrygate: internal error: ", stderr);
+    std::fputs(fault.what(), stderr);
+    std::fputs("\n", stderr);
+    return internal;
+  }
 }

@@ -2,16 +2,41 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace retrygate::ci {
+
+std::string_view verdict_word(const Report& report) {
+  return report.code == ExitCode::pass && report.undecided ? word(ExitCode::inconclusive) : word(report.code);
+}
 
 bool is_bad(const VerdictRow& row) {
   return row.verdict == "fails" || row.verdict == "broken" || row.verdict == "unsure";
 }
 
-std::string effect_text(const ComparisonRow& row, std::optional<double> value) {
-  if (!value) return "-";
-  if (row.relative) return fmt::format("{:+.1f} %", 100 * *value);
-  return fmt::format("{:+.3g}{}", *value, row.unit.empty() || row.unit == "1" ? "" : " " + row.unit);
+namespace {
+
+std::string unit_of(const ComparisonRow& row) {
+  if (row.relative) return " %";
+  return row.unit.empty() || row.unit == "1" ? "" : " " + row.unit;
 }
+
+std::string number(const ComparisonRow& row, double value) {
+  if (!row.relative) return fmt::format("{:+.3g}", value);
+  return std::abs(value) < 9.9995 ? fmt::format("{:+.1f}", 100 * value) : fmt::format("{:+.4g}", 100 * value);
+}
+
+}  // namespace
+
+std::string effect_text(const ComparisonRow& row, std::optional<double> value) {
+  return value ? number(row, *value) + unit_of(row) : "-";
+}
+
+std::string interval_text(const ComparisonRow& row) {
+  if (!row.low || !row.high) return "-";
+  return fmt::format("{} .. {}{}", number(row, *row.low), number(row, *row.high), unit_of(row));
+}
+
+std::string mean_text(std::optional<double> value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
 
 }  // namespace retrygate::ci

@@ -21,6 +21,15 @@ struct VerdictRow {
   std::string claim, counterexample, repeat;
 };
 
+// What another test says to the question of a comparison; it never decides.
+struct SensitivityRow {
+  std::string method, verdict;  // verdict: "pass", "fail", "inconclusive", by the rule of the deciding test
+  double p_worse = 1;           // small when the candidate is worse than the margin allows
+  double p_adjusted = 1;        // the same by Holm over all comparisons of the run
+  double p_within = 1;          // small when the candidate is within the margin
+  std::optional<double> low = {}, high = {};  // of the effect, where the method has an interval
+};
+
 // One metric of one candidate against its baseline.
 struct ComparisonRow {
   std::string scenario, baseline, candidate, metric, unit;
@@ -29,21 +38,36 @@ struct ComparisonRow {
   std::optional<double> effect = {}, low = {},
                         high = {};  // a ratio minus 1 when `relative`, else in the metric's unit
   bool relative = false;
-  std::string margin = {};   // as the suite has it
-  std::string verdict = {};  // "pass", "fail", "inconclusive"
-  std::optional<double> p = {}, p_adjusted = {}, sensitivity_p = {};
+  std::string margin = {};   // as the suite has it; empty: none was given, so there is no verdict
+  std::string verdict = {};  // "pass", "fail", "inconclusive"; empty without a margin
+  std::string method = {};   // that decides: "bootstrap-t", "Student's t", "deterministic" ...
+  std::optional<double> p = {}, p_adjusted = {};
+  std::vector<SensitivityRow> sensitivity = {};  // the same question to other tests
   std::size_t seeds = 0;
   std::optional<std::size_t> seeds_needed = {};
   std::string headline = {};  // one sentence: what changed, how sure, what was asked
+};
+
+// How a policy differs from the one whose samples are stored: lines of its definition and its promises.
+struct PolicyChange {
+  std::string stored, now;  // names
+  std::vector<std::string> removed, added;
+  bool operator==(const PolicyChange&) const = default;
 };
 
 struct Report {
   RunInfo run;
   std::vector<VerdictRow> verdicts;
   std::vector<ComparisonRow> comparisons;
+  std::vector<PolicyChange> changes;  // since the baseline file was written
+  std::vector<std::string> blocked;   // why there is no comparison although one was asked for
   std::vector<std::string> notes;
+  bool undecided = false;  // something is inconclusive, whatever --inconclusive makes of it
   ExitCode code = ExitCode::pass;
 };
+
+// The word of the last line: "pass", "fail", "inconclusive" ... An undecided run that exits with 0 says so.
+std::string_view verdict_word(const Report&);
 
 struct Reporter {
   std::string_view id, file, summary;  // file: its name under --out
@@ -53,7 +77,11 @@ const Shelf<Reporter>& reporters();
 
 // "failed" parts of a report, shared by the reporters.
 bool is_bad(const VerdictRow&);
-// "+6.2 %" for a relative effect, "+40" or "-0.32 s" otherwise; "-" when there is none.
+// "+6.2 %" for a relative effect, "+40 calls" or "-0.32 s" otherwise; "-" when there is none.
 std::string effect_text(const ComparisonRow&, std::optional<double> value);
+// "-12.2 .. -11.9 %": the unit once; "-" when there is none.
+std::string interval_text(const ComparisonRow&);
+// Four significant digits; "-" when there is none.
+std::string mean_text(std::optional<double> value);
 
 }  // namespace retrygate::ci

@@ -1,9 +1,12 @@
 #include "ci/report.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ci/exit_code.hpp"
 #include "ci/json_io.hpp"
+#include "ci/layout.hpp"
+#include "ci/terminal.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -11,46 +14,71 @@ namespace {
 Report sample() {
   Report report;
   report.run = {"0.1.0", "default", "A against B", "1..200", "retrygate gate"};
-  report.comparisons.push_back({"outage-then-limit",
-                                "full-jitter",
-                                "<b>|x",
-                                "gave_up",
-                                "1",
-                                "lower",
-                                0.0,
-                                40.0,
-                                40.0,
-                                40.0,
-                                40.0,
-                                false,
-                                "0.5",
-                                "fail",
-                                {},
-                                {},
-                                {},
-                                200,
-                                {},
-                                "It gives up on 40 calls more."});
+  ComparisonRow row{
+      "outage-then-limit", "full-jitter", "<b>|x", "gave_up", "calls", "lower", 0.0, 40.0, 40.0};
+  row.low = row.high = 40.0;
+  row.margin = "0.5";
+  row.verdict = "fail";
+  row.method = "bootstrap-t";
+  row.seeds = 200;
+  row.headline = "It gives up on 40 calls more.";
+  row.sensitivity = {{"signed rank", "fail", 1e-35, 2e-35, 1}};
+  report.comparisons.push_back(row);
   report.verdicts.push_back({"s", "cap-respected", "MUST", "exact", "fails", "no delay above the cap",
                              "retry 33: -2147483648ns", "retrygate check s"});
   report.code = ExitCode::violation;
   return report;
 }
 
-TEST(Report, TextStaysWithinEightyColumnsAndEndsWithTheVerdict) {
-  Report report = sample();
-  report.comparisons[0].headline =
-      std::string(30, 'a') + " " + std::string(60, 'b') + " " + std::string(30, 'c');
-  const std::string text = reporters().find("text")->render(report);
-  EXPECT_TRUE(text.ends_with("Verdict: fail (exit 1)\n")) << text;
+std::size_t widest(const std::string& text) {
+  std::size_t most = 0;
   for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
-    // Rows of the table are as wide as their columns; sentences are wrapped.
-    if (text.substr(begin, end - begin).find("..") == std::string::npos) {
-      EXPECT_LE(end - begin, 80u) << text.substr(begin, end - begin);
-    }
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    most = std::max(most, end - begin);
     begin = end + 1;
   }
+  return most;
+}
+
+TEST(Report, TextStaysWithinEightyColumnsAndEndsWithTheVerdict) {
+  Report report = sample();
+  const std::string wide = std::string(30, 'a') + " " + std::string(160, 'b') + " " + std::string(30, 'c');
+  ComparisonRow& row = report.comparisons[0];
+  row.headline = row.candidate = row.baseline = wide;
+  row.baseline_mean = row.candidate_mean = -1.2345678e-200;
+  row.effect = row.low = row.high = -1.2345678e-200;
+  row.metric = "retry_peak_100ms";
+  const std::string command = fmt::format("retrygate gate '{0} {0}' {0} {0} {0}", std::string(25, 'd'));
+  report.run = {wide, wide, wide, "1..200", command};
+  report.verdicts[0] = {wide, "cap-respected", "MUST", "exact", "fails", wide, wide, command};
+  report.blocked = report.notes = {wide};
+  report.changes = {{wide, wide, {wide}, {wide}}};
+  const std::string text = reporters().find("text")->render(report);
+  EXPECT_TRUE(text.ends_with("Verdict: fail (exit 1)\n")) << text;
+  EXPECT_LE(widest(text), 80u) << text;
+  for (const char* kept : {"-1.23e-200 .. -1.23e-200 calls", "0.5  FAIL", "signed rank"})
+    EXPECT_NE(text.find(kept), std::string::npos) << kept << "\n" << text;
+}
+
+TEST(Report, AnUndecidedRunSaysSoInItsLastLineWhateverItsCode) {
+  Report report = sample();
+  report.code = ExitCode::pass;
+  report.undecided = true;
+  EXPECT_TRUE(reporters().find("text")->render(report).ends_with("Verdict: inconclusive (exit 0)\n"));
+  report.code = ExitCode::violation;
+  EXPECT_EQ(verdict_word(report), "fail");
+}
+
+TEST(Report, ColourMarksVerdictsAndNothingElse) {
+  EXPECT_EQ(coloured("a pass\n  x  10%  pass\n  y  FAIL\n  z  ?\nVerdict: inconclusive (exit 0)\n"),
+            "a pass\n  x  10%  \x1b[1;32mpass\x1b[0m\n  y  \x1b[1;31mFAIL\x1b[0m\n  z  \x1b[1;33m?\x1b[0m\n"
+            "Verdict: \x1b[1;33minconclusive (exit 0)\x1b[0m\n");
+}
+
+TEST(Layout, ALongCommandIsCutOnlyWhereAShellAllows) {
+  const std::string argument = "'" + std::string(30, 'a') + " " + std::string(30, 'b') + "'";
+  EXPECT_EQ(command_lines("", "run " + argument + " " + argument, 2),
+            "run " + argument + " \\\n  " + argument + "\n");
 }
 
 TEST(Report, MarkdownEscapesWhatUsersName) {

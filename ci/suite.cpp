@@ -18,30 +18,6 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
-// "10%", "200ms" (of a time) or "0.5".
-std::optional<Margin> read_margin(Reader& table, const std::string& metric) {
-  const auto text = table.text(metric);
-  if (!text) return std::nullopt;
-  Margin margin{metric, 0, false, *text, table.where(metric)};
-  std::optional<double> amount;
-  if (text->ends_with('%')) {
-    margin.relative = true;
-    amount = parse_number(std::string_view(*text).substr(0, text->size() - 1));
-    if (amount) *amount /= 100;
-  } else if (const auto duration = parse_duration(*text); duration && metric.ends_with("_s")) {
-    amount = duration->seconds();
-  } else if (!metric.ends_with("_s")) {
-    amount = parse_number(*text);
-  }
-  if (!amount || !(*amount >= 0) || *amount > 1e18) {
-    table.fail(metric, fmt::format("'{}' is no margin for {}", *text, metric),
-               metric.ends_with("_s") ? "write \"10%\" or \"200ms\"" : "write \"10%\" or \"0.5\"");
-    return std::nullopt;
-  }
-  margin.amount = *amount;
-  return margin;
-}
-
 class SuiteReader {
  public:
   SuiteReader(std::string folder, const Table* own, const std::vector<std::string_view>& metrics,
@@ -58,12 +34,13 @@ class SuiteReader {
     return keep(find_policy(reference, where, folder_), complaints_);
   }
 
-  std::vector<NamedPolicy> policies(Reader& table, std::string_view key) {
+  enum class Needed { yes, no };
+  std::vector<NamedPolicy> policies(Reader& table, std::string_view key, Needed needed = Needed::yes) {
     std::vector<NamedPolicy> all;
     for (const std::string& reference : table.texts(key)) {
       if (auto found = policy(reference, table.where(key))) all.push_back(std::move(*found));
     }
-    if (!table.has(key))
+    if (!table.has(key) && needed == Needed::yes)
       table.fail(table.where(), fmt::format("this table lacks '{}'", key),
                  fmt::format("for example {} = [\"full-jitter\"]", key));
     return all;
@@ -75,7 +52,7 @@ class SuiteReader {
       table.fail(table.where(), "this [[compare]] lacks 'baseline'",
                  "for example baseline = \"full-jitter\"");
     auto baseline = reference ? policy(*reference, table.where("baseline")) : std::nullopt;
-    auto candidates = policies(table, "candidates");
+    auto candidates = policies(table, "candidates", Needed::no);
     auto scenarios = table.texts("scenarios");
     if (scenarios.empty())
       table.fail("scenarios", "this [[compare]] names no scenario",
@@ -91,8 +68,9 @@ class SuiteReader {
           inner->fail(metric, fmt::format("unknown metric '{}'{}", metric, did_you_mean(metric, metrics_)),
                       fmt::format("known: {}", fmt::join(metrics_, ", ")));
           inner->any(metric);
-        } else if (auto margin = read_margin(*inner, metric)) {
-          margins.push_back(std::move(*margin));
+        } else if (const auto text = inner->text(metric)) {
+          if (auto margin = keep(parse_margin(metric, *text, inner->where(metric)), complaints_))
+            margins.push_back(std::move(*margin));
         }
       }
     }
@@ -102,8 +80,13 @@ class SuiteReader {
     const Where where = table.where();
     table.finish();
     if (baseline)
-      into.push_back({std::move(*baseline), std::move(candidates), std::move(scenarios), seeds,
-                      std::move(margins), where});
+      into.push_back({std::move(*baseline),
+                      std::move(candidates),
+                      std::move(scenarios),
+                      {},
+                      seeds,
+                      std::move(margins),
+                      where});
   }
 
   void check(Reader& table, std::vector<CheckTask>& into) {
@@ -120,6 +103,23 @@ class SuiteReader {
 };
 
 }  // namespace
+
+Result<Margin> parse_margin(const std::string& metric, std::string_view text, Where where) {
+  Margin margin{metric, {}, text.ends_with('%'), std::string(text), std::move(where)};
+  const bool time = metric.ends_with("_s");
+  if (margin.relative) {
+    margin.amount = parse_number(text.substr(0, text.size() - 1));
+    if (margin.amount) *margin.amount /= 100;
+  } else if (const auto duration = parse_duration(text); duration && time) {
+    margin.amount = duration->seconds();
+  } else if (!time) {
+    margin.amount = parse_number(text);
+  }
+  if (!margin.amount || !(*margin.amount >= 0) || *margin.amount > 1e18)
+    return failure(std::move(margin.where), fmt::format("'{}' is no margin for {}", text, metric),
+                   time ? "write \"10%\" or \"200ms\"" : "write \"10%\" or \"0.5\"");
+  return margin;
+}
 
 std::vector<std::uint64_t> Seeds::values() const {
   std::vector<std::uint64_t> all(count());

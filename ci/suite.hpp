@@ -10,15 +10,17 @@
 
 namespace retrygate::ci {
 
-// How much worse a candidate may be: a share of the baseline's mean, or an absolute amount in the
-// metric's own unit (seconds for times).
+// A metric, and how much worse it may get: a share of the baseline's mean, or an absolute amount in the
+// metric's own unit (seconds for times). Without an amount it is estimated and not judged.
 struct Margin {
   std::string metric;
-  double amount = 0;  // 0.1 for "10%"
+  std::optional<double> amount = {};  // 0.1 for "10%"
   bool relative = false;
-  std::string text;  // as written
-  Where where;
+  std::string text = {};  // as written
+  Where where = {};
 };
+// "10%", "200ms" (of a time) or "0.5".
+Result<Margin> parse_margin(const std::string& metric, std::string_view text, Where);
 
 struct Seeds {
   std::uint64_t first = 1, last = 200;
@@ -30,8 +32,9 @@ Result<Seeds> parse_seeds(std::string_view text, Where);  // "1..200" or "7"
 
 struct CompareTask {
   NamedPolicy baseline;
-  std::vector<NamedPolicy> candidates;
+  std::vector<NamedPolicy> candidates;  // may be empty where a stored baseline is given
   std::vector<std::string> scenarios;
+  std::vector<std::string> set = {};  // overrides of every scenario, "clients=400"
   Seeds seeds;
   std::vector<Margin> margins;
   Where where;

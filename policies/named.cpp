@@ -23,7 +23,10 @@ Result<NamedPolicy> make(std::string name, const Preset& preset, const Value& pa
   AnyPolicy policy = preset.make(reader);
   reader.finish();
   if (!complaints.empty()) return tl::unexpected(std::move(complaints));
-  return NamedPolicy{std::move(name), std::move(policy), std::move(where), &preset};
+  Table source = {{"kind", where, {where, std::string(preset.id)}}};
+  for (const Member& m : std::get<Table>(parameters.data)) source.push_back(m);
+  Value table{where, std::move(source)};
+  return NamedPolicy{std::move(name), std::move(policy), std::move(where), &preset, std::move(table)};
 }
 
 // A `[policy.NAME]` table without its `kind`, which says which preset reads the rest.

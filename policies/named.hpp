@@ -15,6 +15,7 @@ struct NamedPolicy {
   AnyPolicy policy;
   Where where;           // its table in a file, or the option that named it
   const Preset* preset;  // the built-in or preset it is made from
+  Value source = {};     // its table as given, `kind` included: what read_policy takes
   bool operator==(const NamedPolicy& other) const { return name == other.name && policy == other.policy; }
 };
 

@@ -7,20 +7,16 @@
 #include <array>
 #include <exception>
 
+#include "policies/base/hash.hpp"
 #include "properties/search.hpp"
 
 namespace retrygate {
 namespace {
 
-// FNV-1a over the bytes, then the finaliser of the random streams.
 std::uint64_t seed_of(Seed suite, std::string_view invariant, std::string_view subject) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  const auto fold = [&hash](std::string_view part) {
-    for (const char c : part) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    hash = (hash ^ 0xff) * 0x100000001b3;  // an end mark: "ab","c" is not "a","bc"
-  };
-  fold(invariant);
-  fold(subject);
+  // Each part with an end mark: "ab","c" is not "a","bc".
+  std::uint64_t hash = fnv1a("\xff", fnv1a(invariant));
+  hash = fnv1a("\xff", fnv1a(subject, hash));
   return detail::mix(hash, suite.value);
 }
 

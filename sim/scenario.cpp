@@ -7,6 +7,8 @@
 #include <fstream>
 #include <tuple>
 
+#include "policies/base/hash.hpp"
+#include "policies/base/json.hpp"
 #include "policies/base/shelf.hpp"
 #include "sim/servers.hpp"
 
@@ -162,6 +164,19 @@ void read_arrivals(Reader& reader, Scenario& s) {
   }
 }
 
+// What decides about a run: everything but the summary, and of a trace file its starts.
+std::string canonical(Value table, const Arrivals& arrivals) {
+  Table& members = std::get<Table>(table.data);
+  std::erase_if(members, [](const Member& m) { return m.key == "summary"; });
+  if (!arrivals.starts.empty()) {
+    std::uint64_t hash = fnv1a("starts");
+    for (const Arrivals::Start& start : arrivals.starts)
+      hash = fnv1a(fmt::format("{} {} {},", start.time.ns(), start.client, start.call), hash);
+    members.push_back(member("trace_hash", fmt::format("{:016x}", hash)));
+  }
+  return write_json(sorted(std::move(table)), Layout::compact);
+}
+
 }  // namespace
 
 bool Scenario::draws() const {
@@ -207,6 +222,7 @@ Result<Scenario> read_scenario(std::string id, const Value& written) {
   s.stages = read_stages(reader);
   reader.finish();
   if (!complaints.empty()) return tl::unexpected(complaints);
+  s.definition = canonical(written, s.arrivals);
   return s;
 }
 

@@ -48,6 +48,8 @@ struct Scenario {
   std::string id;
   std::string summary;
   std::vector<std::string> params;  // the overrides it was made with, "clients=400"
+  // Its table as compact JSON with sorted keys, the summary left out: what a stored baseline compares.
+  std::string definition;
 
   Duration horizon = Duration::s(60);  // the run stops here
   std::int64_t clients = 1;

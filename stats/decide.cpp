@@ -35,15 +35,20 @@ std::vector<double> beyond(const Question& q, const Limit& limit) {
   return all;
 }
 
+// p that the limits are not kept: of several sides the worst, for all must be kept.
+double kept(const Question& q, const std::function<double(const Limit&)>& p) {
+  double most = 0;
+  for (const Limit& limit : limits(q)) most = std::max(most, p(limit));
+  return most;
+}
+
 Opinion student(const Question& q, const Studentized& s) {
   const auto dof = static_cast<double>(q.pairs.baseline.size() - 1);
   const double reach = student_quantile(1 - alpha, dof) * s.se;
-  return {"Student's t",
-          joint(q,
-                [&](const Limit& limit) {
-                  return student_sf((toward(q, limit, s.effect) - limit.value) / s.se, dof);
-                }),
-          s.effect - reach, s.effect + reach};
+  const auto t = [&](const Limit& limit) { return (toward(q, limit, s.effect) - limit.value) / s.se; };
+  return {"Student's t", joint(q, [&](const Limit& limit) { return student_sf(t(limit), dof); }),
+          kept(q, [&](const Limit& limit) { return student_sf(-t(limit), dof); }), s.effect - reach,
+          s.effect + reach};
 }
 
 double variance(const std::vector<double>& x) { return describe(x).variance.value_or(0); }
@@ -76,13 +81,16 @@ Ruling sampled(const Question& q, const Studentized& s) {
     });
     r.opinions.push_back(t);
   }
-  r.opinions.push_back({"signed rank",
-                        joint(q, [&](const Limit& limit) { return signed_rank(beyond(q, limit)).p_greater; }),
-                        std::nullopt, std::nullopt});
-  r.opinions.push_back(
-      {"sign flips",
-       joint(q, [&](const Limit& limit) { return flip_signs(beyond(q, limit), Centre::mean).p_greater; }),
-       std::nullopt, std::nullopt});
+  const auto ask = [&](std::string_view method, const auto& test) {
+    r.opinions.push_back({method,
+                          joint(q, [&](const Limit& limit) { return test(beyond(q, limit)).p_greater; }),
+                          kept(q, [&](const Limit& limit) { return test(beyond(q, limit)).p_less; }),
+                          std::nullopt, std::nullopt});
+  };
+  ask("signed rank", [](const std::vector<double>& x) { return signed_rank(x); });
+  ask("sign flips", [](const std::vector<double>& x) {
+    return flip_signs(x, Centre::mean, {sign_flips, Seed{1}, 1});
+  });
   const double paired = variance(differences(q.pairs));
   const double apart = variance(q.pairs.baseline) + variance(q.pairs.candidate);
   if (paired > 0 && apart > 0) r.pairing_gain = apart / paired;
@@ -104,6 +112,26 @@ std::optional<std::size_t> seeds_needed(const Question& q, const Studentized& s,
   }
   if (!(n <= 1e9)) return std::nullopt;
   return std::max(q.pairs.baseline.size() + 1, static_cast<std::size_t>(std::ceil(n)));
+}
+
+// What each other test would say by the same rule. `p` is the family of the deciding tests; a question that
+// a method says nothing about keeps its member.
+void judge_opinions(std::vector<Ruling>& rulings, const std::vector<double>& p) {
+  std::map<std::string_view, std::vector<std::pair<std::size_t, Opinion*>>> by_method;
+  for (std::size_t i = 0; i < rulings.size(); ++i) {
+    for (Opinion& opinion : rulings[i].opinions) by_method[opinion.method].emplace_back(i, &opinion);
+  }
+  for (const auto& [method, members] : by_method) {
+    std::vector<double> family = p;
+    for (const auto& [i, opinion] : members) family[i] = opinion->p;
+    const std::vector<double> adjusted = holm(family);
+    for (const auto& [i, opinion] : members) {
+      opinion->p_adjusted = adjusted[i];
+      opinion->answer = opinion->p_kept <= alpha       ? Answer::pass
+                        : opinion->p_adjusted <= alpha ? Answer::fail
+                                                       : Answer::inconclusive;
+    }
+  }
 }
 
 }  // namespace
@@ -188,6 +216,7 @@ Result<std::vector<Ruling>> decide(std::span<const Question> questions, Seed see
     else
       r.seeds_needed = seeds_needed(q, studies[i], questions.size());
   }
+  judge_opinions(rulings, p);
   return rulings;
 }
 

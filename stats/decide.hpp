@@ -10,6 +10,7 @@
 namespace retrygate::stats {
 
 inline constexpr int bootstrap_resamples = 10'000;
+inline constexpr std::uint64_t sign_flips = 9'999;  // random ones, where there are too many for all
 
 // Pass: the one-sided bound on the bad side lies within the margin, uncorrected, because every metric must
 // pass (intersection-union). Fail: Holm's p over all questions is at most alpha. All questions of one

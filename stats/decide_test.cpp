@@ -155,6 +155,44 @@ TEST(DecideReference, TheSensitivityTestIsTheExactSignedRank) {
   EXPECT_NEAR(r.opinions[0].p, 0.689453125, 1e-12);   // all 2^10 signs of the midranks of |d - 4.25|
 }
 
+// The ten seeds four times: mean 4, sum of squares 160, so t = (4 - 3) / sqrt(160 / 39 / 40) on 39 degrees of
+// freedom; expected p by the incomplete beta function (mpmath 1.3).
+TEST(DecideReference, StudentsTIsAnotherOpinionBesideTheBootstrap) {
+  Question q = about_ten(3);
+  for (int copy = 0; copy < 3; ++copy) {
+    q.pairs.baseline.insert(q.pairs.baseline.end(), ten.baseline.begin(), ten.baseline.end());
+    q.pairs.candidate.insert(q.pairs.candidate.end(), ten.candidate.begin(), ten.candidate.end());
+  }
+  const Ruling r = one(q);
+  EXPECT_EQ(r.method, "bootstrap-t");
+  ASSERT_EQ(r.opinions.size(), 3u);
+  EXPECT_EQ(r.opinions[0].method, "Student's t");
+  EXPECT_NEAR(r.opinions[0].p, 0.00168652529009304, 1e-14);
+  EXPECT_NEAR(r.opinions[0].p_kept, 1 - 0.00168652529009304, 1e-14);
+  EXPECT_EQ(r.opinions[0].answer, Answer::fail);
+}
+
+// The differences less 3 are 0 2 -2 2 2 -1 4 -1 4 0, with the sum 10. Of the 2^10 signs 112 give at least
+// that and 960 at most: counted in Python over itertools.product((1, -1), repeat=10).
+TEST(DecideReference, SignFlipsCountAllSigns) {
+  const Ruling r = one(about_ten(3));
+  ASSERT_EQ(r.opinions.size(), 2u);
+  EXPECT_EQ(r.opinions[1].method, "sign flips");
+  EXPECT_DOUBLE_EQ(r.opinions[1].p, 112 / 1024.0);
+  EXPECT_DOUBLE_EQ(r.opinions[1].p_kept, 960 / 1024.0);
+}
+
+// Holm covers another test's p values over all questions, and its answer follows the rule of the decision.
+TEST(Decide, AnOpinionIsJudgedLikeTheDecidingTest) {
+  const Ruling alone = one(about_ten(2.5));
+  const auto family = *decide(std::vector{about_ten(2.5), about_ten(3), about_ten(3.2)}, Seed{1});
+  EXPECT_EQ(alone.opinions[0].p_adjusted, alone.opinions[0].p);
+  EXPECT_NEAR(family[0].opinions[0].p_adjusted, 3 * alone.opinions[0].p, 1e-12);
+  EXPECT_EQ(one(about_ten(6)).opinions[0].answer, Answer::pass);
+  EXPECT_EQ(one(about_ten(1)).opinions[0].answer, Answer::fail);
+  EXPECT_EQ(one(about_ten(4)).opinions[0].answer, Answer::inconclusive);
+}
+
 // R: t.test(d, mu = +-m) one-sided on either side; the joint p doubles the lesser.
 TEST(DecideReference, OtherQuestions) {
   Question q = about_ten(3);

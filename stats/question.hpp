@@ -42,7 +42,10 @@ std::string_view to_string(Answer);
 struct Opinion {
   std::string_view method;
   double p = 1;                     // of the null that the deciding p is about, one-sided for `not_worse`
+  double p_kept = 1;                // of the opposite null, that the limit is not kept
   std::optional<double> low, high;  // two-sided, level 1 - 2 alpha, where the method has an interval
+  double p_adjusted = 1;            // p by Holm over the questions
+  Answer answer = Answer::inconclusive;  // by the rule of `decide`, with p_kept in place of the bound
 };
 
 struct Ruling {

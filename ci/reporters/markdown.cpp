@@ -20,25 +20,47 @@ std::string plain(std::string_view text) {
   return out;
 }
 
+// The same questions to other tests.
+std::string sensitivity(const Report& report) {
+  std::string out;
+  for (const ComparisonRow& row : report.comparisons) {
+    if (row.sensitivity.empty()) continue;
+    if (out.empty())
+      out =
+          "\n<details><summary>The same questions to other tests, which never decide</summary>\n\n"
+          "| scenario | candidate | metric | test | says | p (worse) | p (not worse) |\n"
+          "|---|---|---|---|---|--:|--:|\n";
+    for (const SensitivityRow& test : row.sensitivity)
+      out += fmt::format("| {} | {} | {} | {} | {} | {:.2g} | {:.2g} |\n", plain(row.scenario),
+                         plain(row.candidate), plain(row.metric), plain(test.method), plain(test.verdict),
+                         test.p_adjusted, test.p_within);
+  }
+  return out.empty() ? out : out + "\n</details>\n";
+}
+
 std::string render(const Report& report) {
-  std::string out = fmt::format("## retrygate: {}\n\n{}\n", word(report.code), plain(report.run.suite));
+  std::string out = fmt::format("## retrygate: {}\n\n{}\n", verdict_word(report), plain(report.run.suite));
   if (!report.run.summary.empty()) out += "\n" + plain(report.run.summary) + "\n";
   if (!report.comparisons.empty()) {
     out +=
         "\n| scenario | candidate | metric | baseline | candidate | effect | 90 % interval | margin | "
         "verdict |\n|---|---|---|--:|--:|--:|--:|--:|---|\n";
-    const auto mean = [](std::optional<double> value) {
-      return value ? fmt::format("{:.5g}", *value) : std::string("-");
-    };
     for (const ComparisonRow& row : report.comparisons) {
-      out += fmt::format("| {} | {} | {} | {} | {} | {} | {} .. {} | {} | {} |\n", plain(row.scenario),
-                         plain(row.candidate), plain(row.metric), mean(row.baseline_mean),
-                         mean(row.candidate_mean), effect_text(row, row.effect), effect_text(row, row.low),
-                         effect_text(row, row.high), plain(row.margin), plain(row.verdict));
+      out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", plain(row.scenario),
+                         plain(row.candidate), plain(row.metric), mean_text(row.baseline_mean),
+                         mean_text(row.candidate_mean), effect_text(row, row.effect), interval_text(row),
+                         plain(row.margin), plain(row.verdict));
     }
     out += "\n";
     for (const ComparisonRow& row : report.comparisons)
       out += fmt::format("- {} {}: {}\n", plain(row.candidate), plain(row.metric), plain(row.headline));
+  }
+  out += sensitivity(report);
+  for (const std::string& why : report.blocked) out += fmt::format("\n**No comparison**: {}\n", plain(why));
+  for (const PolicyChange& change : report.changes) {
+    out += fmt::format("\n{} against the stored {}:\n\n", plain(change.now), plain(change.stored));
+    for (const std::string& line : change.removed) out += fmt::format("- was: {}\n", plain(line));
+    for (const std::string& line : change.added) out += fmt::format("- now: {}\n", plain(line));
   }
   if (!report.verdicts.empty()) {
     std::size_t held = 0;

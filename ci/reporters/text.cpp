@@ -3,35 +3,11 @@
 
 #include <map>
 
+#include "ci/layout.hpp"
 #include "ci/report.hpp"
 
 namespace retrygate::ci {
 namespace {
-
-// Breaks at spaces; continuation lines are indented by `indent`.
-std::string wrapped(const std::string& text, std::size_t indent) {
-  std::string out;
-  std::size_t column = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string_view word(text.data() + begin, end - begin);
-    if (column != 0 && column + 1 + word.size() > 80) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column != 0) {
-      out += ' ';
-      ++column;
-    }
-    if (column == 0 && out.empty()) {
-      out += std::string(indent, ' ');
-      column = indent;
-    }
-    out += word;
-    column += word.size();
-    begin = end + 1;
-  }
-  return out + "\n";
-}
 
 std::string checks(const Report& report) {
   struct Tally {
@@ -48,58 +24,118 @@ std::string checks(const Report& report) {
     else
       ++tally.other;
     if (!is_bad(row)) continue;
-    bad += fmt::format("\n  {} {}: {} ({}, {})\n", row.subject, row.verdict, row.invariant, row.level,
-                       row.evidence);
+    bad += "\n" + wrapped(fmt::format("{} {}: {} ({}, {})", row.subject, row.verdict, row.invariant,
+                                      row.level, row.evidence),
+                          2);
     bad += wrapped("promised: " + row.claim, 4);
     if (!row.counterexample.empty()) bad += wrapped("found: " + row.counterexample, 4);
-    if (!row.repeat.empty()) bad += "    repeat: " + row.repeat + "\n";
+    if (!row.repeat.empty()) bad += command_lines("    repeat: ", row.repeat, 6);
   }
   std::string out = "\nPromises\n";
   for (const auto& [subject, tally] : by_subject) {
-    out += fmt::format("  {:<28} {:>2} hold, {:>2} not promised, {:>2} other\n", subject, tally.held,
-                       tally.not_promised, tally.other);
+    out += fmt::format("  {:<28} {:>2} hold, {:>2} not promised, {:>2} other\n", shortened(subject, 28),
+                       tally.held, tally.not_promised, tally.other);
   }
   return out + bad;
 }
 
+std::string heading(const ComparisonRow& row) {
+  return wrapped(fmt::format("{} against {} on {}, {} {}", row.candidate, row.baseline, row.scenario,
+                             row.seeds, row.seeds == 1 ? "seed" : "seeds"),
+                 0);
+}
+
+std::string line(std::string_view metric, std::string_view baseline, std::string_view candidate,
+                 std::string_view effect, std::string_view interval, std::string_view margin,
+                 std::string_view verdict) {
+  std::string head = fmt::format("  {:<16} {:>8} {:>9} {:>10}", metric, baseline, candidate, effect);
+  std::string tail = fmt::format("  {:<16}", interval);
+  if (!margin.empty()) tail += fmt::format(" {:>6}  {}", margin, verdict);
+  tail.erase(tail.find_last_not_of(' ') + 1);
+  // What does not fit goes on the next line, under the effect as far as there is room.
+  if (head.size() + tail.size() > columns)
+    head += "\n" + std::string(std::min<std::size_t>(38, columns - std::min(columns, tail.size())), ' ');
+  return head + tail + "\n";
+}
+
 std::string comparisons(const Report& report) {
-  std::string out, heading;
+  std::string out, last;
   for (const ComparisonRow& row : report.comparisons) {
-    const std::string now = fmt::format("\n{} against {} on {}, {} seeds\n", row.candidate, row.baseline,
-                                        row.scenario, row.seeds);
-    if (now != heading) {
-      heading = now;
-      out += now + fmt::format("  {:<13} {:>9} {:>10} {:>10}  {:<19} {:>6}  {}\n", "metric", "baseline",
-                               "candidate", "effect", "90 % interval", "margin", "");
+    const std::string now = heading(row);
+    if (now != last) {
+      const bool judged = !row.margin.empty();
+      out += "\n" + now +
+             line("metric", "baseline", "candidate", "effect", "90 % interval", judged ? "margin" : "", "");
     }
-    const auto mean = [](std::optional<double> value) {
-      return value ? fmt::format("{:.5g}", *value) : std::string("-");
-    };
-    const std::string interval =
-        row.low && row.high ? fmt::format("{} .. {}", effect_text(row, row.low), effect_text(row, row.high))
-                            : "-";
-    out +=
-        fmt::format("  {:<13} {:>9} {:>10} {:>10}  {:<19} {:>6}  {}\n", row.metric, mean(row.baseline_mean),
-                    mean(row.candidate_mean), effect_text(row, row.effect), interval, row.margin,
-                    row.verdict == "pass"   ? "pass"
-                    : row.verdict == "fail" ? "FAIL"
-                                            : "?");
+    last = now;
+    out += line(row.metric, mean_text(row.baseline_mean), mean_text(row.candidate_mean),
+                effect_text(row, row.effect), interval_text(row), row.margin,
+                row.verdict == "pass"   ? "pass"
+                : row.verdict == "fail" ? "FAIL"
+                                        : "?");
   }
   std::string sentences;
-  for (const ComparisonRow& row : report.comparisons) {
+  for (const ComparisonRow& row : report.comparisons)
     sentences += wrapped(fmt::format("{} {}: {}", row.candidate, row.metric, row.headline), 2);
-  }
   return out + (sentences.empty() ? "" : "\nIn words\n" + sentences);
 }
 
+// The p of what the test says: that of "not worse" where it rejects "worse", else that of "worse".
+std::string opinion(std::string_view verdict, double p) {
+  return fmt::format("{} {}",
+                     verdict == "fail"   ? "FAIL"
+                     : verdict == "pass" ? "pass"
+                                         : "?",
+                     p < 1e-9 ? "<1e-9" : fmt::format("{:.1g}", p));
+}
+
+std::string sensitivity(const Report& report) {
+  std::string out, last;
+  for (const ComparisonRow& row : report.comparisons) {
+    if (row.sensitivity.empty()) continue;
+    std::string names, says;
+    for (const SensitivityRow& test : row.sensitivity) {
+      names += fmt::format("  {:<13}", test.method);
+      says += fmt::format("  {:<13}",
+                          opinion(test.verdict, test.verdict == "pass" ? test.p_within : test.p_adjusted));
+    }
+    std::string now = fmt::format("  {:<16}  {:<11}{}", "metric", row.method, names);
+    now = heading(row) + now.substr(0, now.find_last_not_of(' ') + 1) + "\n";
+    if (now != last) out += "\n" + now;
+    last = now;
+    std::string one = fmt::format("  {:<16}  {:<11}{}", row.metric,
+                                  row.verdict == "fail"   ? "FAIL"
+                                  : row.verdict == "pass" ? "pass"
+                                                          : "?",
+                                  says);
+    out += one.substr(0, one.find_last_not_of(' ') + 1) + "\n";
+  }
+  if (out.empty()) return out;
+  return "\nThe same questions to other tests: the first column decides, with p of the rest\n" + out;
+}
+
+std::string baseline_news(const Report& report) {
+  std::string out;
+  for (const std::string& why : report.blocked) out += "\n" + wrapped("No comparison: " + why, 0);
+  for (const PolicyChange& change : report.changes) {
+    out += "\n" + wrapped(fmt::format("{} is not the stored policy{}:", change.now,
+                                      change.stored == change.now ? "" : " (" + change.stored + ")"),
+                          0);
+    for (const std::string& text : change.removed) out += wrapped("  - ", text, 4);
+    for (const std::string& text : change.added) out += wrapped("  + ", text, 4);
+  }
+  return out;
+}
+
 std::string render(const Report& report) {
-  std::string out = fmt::format("retrygate {}: {}\n", report.run.version, report.run.suite);
+  std::string out = wrapped(fmt::format("retrygate {}: {}", report.run.version, report.run.suite), 0);
   if (!report.run.summary.empty()) out += wrapped(report.run.summary, 0);
-  if (!report.comparisons.empty()) out += comparisons(report);
+  out += baseline_news(report);
+  if (!report.comparisons.empty()) out += comparisons(report) + sensitivity(report);
   if (!report.verdicts.empty()) out += checks(report);
   for (const std::string& note : report.notes) out += "\n" + wrapped(note, 0);
-  if (!report.run.command.empty()) out += "\nRepeat: " + report.run.command + "\n";
-  return out + fmt::format("\nVerdict: {} (exit {})\n", word(report.code), static_cast<int>(report.code));
+  if (!report.run.command.empty()) out += "\n" + command_lines("Repeat: ", report.run.command, 2);
+  return out + fmt::format("\nVerdict: {} (exit {})\n", verdict_word(report), static_cast<int>(report.code));
 }
 
 }  // namespace

@@ -164,6 +164,17 @@ Value overlaid(Value under, const Value& over) {
   return under;
 }
 
+Value sorted(Value value) {
+  if (auto* members = std::get_if<Table>(&value.data)) {
+    std::sort(members->begin(), members->end(),
+              [](const Member& a, const Member& b) { return a.key < b.key; });
+    for (Member& member : *members) member.value = sorted(std::move(member.value));
+  } else if (auto* items = std::get_if<Array>(&value.data)) {
+    for (Value& item : *items) item = sorted(std::move(item));
+  }
+  return value;
+}
+
 Reader::Reader(const Value& table, Errors& complaints)
     : value_(&table), table_(std::get_if<Table>(&table.data)), complaints_(&complaints) {
   static const Table none;

@@ -60,6 +60,9 @@ Member member(std::string key, T&& value) {
 // `over` wins key by key (not recursively): how overrides are laid over a file's table.
 Value overlaid(Value under, const Value& over);
 
+// The same tree with the members of every table in the order of their keys.
+Value sorted(Value);
+
 // Typed access to one table. Every getter returns nothing when the key is absent, and complains (and
 // returns nothing) when it is there but wrong. Call finish() at the end: what nobody asked for is an
 // unknown key.

@@ -1,0 +1,22 @@
+// Text for a terminal: lines of at most 80 columns (bytes).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace retrygate::ci {
+
+inline constexpr std::size_t columns = 80;
+
+// `first` and then the words of `text`; lines after the first are indented by `indent`. A word wider than a
+// line is cut. Ends with a newline.
+std::string wrapped(const std::string& first, std::string_view text, std::size_t indent);
+std::string wrapped(std::string_view text, std::size_t indent);
+
+// A command over several lines only as a shell reads it: cut at spaces outside of quotes, with a backslash.
+std::string command_lines(const std::string& first, std::string_view command, std::size_t indent);
+
+// At most `most` bytes, cut in the middle.
+std::string shortened(const std::string& text, std::size_t most);
+
+}  // namespace retrygate::ci
