@@ -28,7 +28,7 @@ ExitCode code_of(const std::vector<VerdictRow>& rows, bool strict) {
 
 }  // namespace
 
-Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const CheckRequest& request) {
+Errors unknown_invariants(const CheckRequest& request) {
   Errors errors;
   for (const std::string& id : request.only) {
     if (invariants().find(id) == nullptr) {
@@ -37,7 +37,11 @@ Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const Ch
                         "`retrygate list invariants` shows all"});
     }
   }
-  if (!errors.empty()) return tl::unexpected(std::move(errors));
+  return errors;
+}
+
+Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const CheckRequest& request) {
+  if (Errors errors = unknown_invariants(request); !errors.empty()) return tl::unexpected(std::move(errors));
   Report report;
   for (const NamedPolicy& named : subjects) {
     const Subject subject{named.name, named.policy, named.policy.contract(), named.preset->deviations};
@@ -52,14 +56,18 @@ Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const Ch
            std::string(row.invariant->claim), text, repeat_command(named, row.invariant->id, request)});
     }
   }
-  report.code = code_of(report.verdicts, request.strict);
+  conclude(report, request);
+  report.run.version = version();
+  return report;
+}
+
+void conclude(Report& report, const CheckRequest& request) {
+  report.code = worst({report.code, code_of(report.verdicts, request.strict)});
   const auto unsure = [](const VerdictRow& row) { return row.verdict == "unsure"; };
   report.undecided = request.inconclusive != Inconclusive::pass &&
                      std::any_of(report.verdicts.begin(), report.verdicts.end(), unsure);
   if (report.undecided && request.inconclusive == Inconclusive::fail)
     report.code = worst({report.code, ExitCode::inconclusive});
-  report.run.version = version();
-  return report;
 }
 
 std::string samples_text(const SampleTable& table) {

@@ -23,6 +23,9 @@ struct CheckRequest {
 
 // Every subject against every invariant that it promises. Unknown ids in `only` are an error.
 Result<Report> check_policies(const std::vector<NamedPolicy>&, const CheckRequest&);
+Errors unknown_invariants(const CheckRequest&);
+// Lays the verdicts of a report down as its exit code.
+void conclude(Report&, const CheckRequest&);
 
 // Means over seeds of every metric of a table, one block per policy and scenario.
 std::string samples_text(const SampleTable&);

@@ -14,6 +14,7 @@
 #include "ci/exit_code.hpp"
 #include "ci/gate.hpp"
 #include "ci/json_io.hpp"
+#include "ci/outside.hpp"
 #include "ci/reproduce.hpp"
 #include "ci/show.hpp"
 #include "ci/stats_command.hpp"
@@ -107,17 +108,38 @@ void print(const Report& report, const Shown& shown) {
 
 struct CheckOptions {
   std::vector<std::string> subjects;
+  std::string contract, trace;
   CheckRequest request;
   Shown shown{"text", "auto", "warn"};
 };
 
 ExitCode check(CheckOptions options, const std::string& command) {
   Errors errors;
-  const auto subjects = find_policies(options.subjects, "SUBJECT", errors);
+  std::vector<std::string> programs, others;
+  for (const std::string& subject : options.subjects)
+    (is_program(subject) ? programs : others).push_back(subject);
+  const auto subjects = find_policies(others, "SUBJECT", errors);
+  std::optional<NamedContract> contract;
+  if (!options.contract.empty())
+    contract = keep(find_contract(options.contract, {"--contract", 1, 1}), errors);
+  if (options.subjects.empty() && options.trace.empty())
+    errors.push_back(
+        {{"check", 0, 0}, "nothing to check", "name a SUBJECT, or a recording with --trace FILE.csv"});
+  if (contract && !others.empty())
+    errors.push_back({{"--contract", 1, 1},
+                      fmt::format("'{}' states a contract of its own", others.front()),
+                      "--contract is for exec:CMD and --trace"});
   if (!errors.empty()) return refuse(errors);
   options.request.inconclusive = inconclusive(options.shown);
   auto report = check_policies(subjects, options.request);
   if (!report) return refuse(report.error());
+  append(*report, check_programs(programs, contract, options.request));
+  if (!options.trace.empty()) {
+    const auto recorded = check_recording(options.trace, contract, options.request);
+    if (!recorded) return refuse(recorded.error());
+    append(*report, *recorded);
+  }
+  conclude(*report, options.request);
   report->run.suite = "check";
   report->run.command = command;
   if (options.shown.format == "json")
@@ -410,7 +432,11 @@ int run(int argc, char** argv) {
 
   CheckOptions check_options;
   CLI::App* check_command = app.add_subcommand("check", "hold policies against what they promise");
-  check_command->add_option("SUBJECT", check_options.subjects, "policies, as for show")->required();
+  check_command->add_option("SUBJECT", check_options.subjects,
+                            "policies, as for show, or exec:CMD, a program that speaks the protocol");
+  check_command->add_option("--contract", check_options.contract,
+                            "what exec:CMD or the recording promises: FILE.toml, FILE.json, FILE.toml#NAME");
+  check_command->add_option("--trace", check_options.trace, "a recording of a real client: FILE.csv");
   check_command->add_option("--seed", check_options.request.seed, "of the generated cases (1)");
   check_command->add_option("--cases", check_options.request.cases, "generated cases per invariant (200)")
       ->check(CLI::Range(1, 1'000'000));

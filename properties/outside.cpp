@@ -204,11 +204,13 @@ class Plan {
   // Every outcome, with and without leave to repeat; and successes after failures.
   std::vector<Lane> outcomes() {
     std::vector<Lane> lanes;
-    std::vector<Status> statuses = {Status::http(200), Status::http(204), Status::grpc(0)};
+    std::vector<Status> statuses = {Status::http(200), Status::http(204)};
     for (const int code : {300, 304, 400, 401, 403, 404, 405, 408, 409, 410, 413, 418, 421, 422,
                            423, 425, 429, 431, 451, 500, 501, 502, 503, 504, 505, 507, 508, 511})
       statuses.push_back(Status::http(code));
-    for (int code = 1; code <= 16; ++code) statuses.push_back(Status::grpc(code));
+    // A policy for HTTP alone need not know gRPC's words.
+    const bool speaks_grpc = contract_.retry_on && contract_.retry_on->speaks_about(Status::Kind::grpc);
+    for (int code = 0; speaks_grpc && code <= 16; ++code) statuses.push_back(Status::grpc(code));
     for (int e = 0; e <= static_cast<int>(TransportError::cancelled); ++e)
       statuses.push_back(Status::transport(static_cast<TransportError>(e)));
     for (const Status status : statuses) {

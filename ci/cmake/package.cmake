@@ -20,7 +20,7 @@ function(retrygate_package)
     install(TARGETS retrygate_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
 
-  set(dependencies fmt tl-expected tomlplusplus Threads)
+  set(dependencies fmt tl-expected tomlplusplus yaml-cpp Threads)
   # Only a module whose own headers show these types links them publicly.
   foreach(pair IN ITEMS Boost::headers=Boost Boost::boost=Boost Eigen3::Eigen=Eigen3
           nlohmann_json::nlohmann_json=nlohmann_json)
