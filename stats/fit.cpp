@@ -398,7 +398,7 @@ ChiSquare chi_square_fit(std::span<const double> counts, std::span<const double>
     const double expected = n * (probabilities[i] / whole), off = counts[i] - expected;
     test.min_expected = std::min(test.min_expected, expected);
     if (expected > 0)
-      sum += off * off / expected;
+      sum += off / expected * off;
     else if (counts[i] > 0)
       sum = std::numeric_limits<double>::infinity();
   }
@@ -434,6 +434,10 @@ ChiSquare chi_square_table(std::span<const std::vector<double>> rows, bool yates
       // No cell is corrected beyond its expected value.
       if (correction > 0) correction = std::min(correction, std::abs(rows[i][j] - expected(i, j)));
     }
+  }
+  if (test.min_expected == 0) {  // sizes so different that a product underflows
+    test.status = Status::undefined;
+    return test;
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t j = 0; j < columns; ++j)

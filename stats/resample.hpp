@@ -24,8 +24,9 @@ struct Studentized {
 Studentized estimate(const Pairs&);
 
 // `resamples` draws of the seeds with replacement, the same ones for every metric (a matrix of counts
-// times a matrix of moments). All metrics have equally many pairs. Deterministic for a seed.
+// times a matrix of moments). All metrics have equally many pairs. Deterministic for a seed, on any number of
+// threads; 0 is one per core.
 // Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, section 12.5.
-std::vector<Studentized> bootstrap_t(std::span<const Pairs>, int resamples, Seed);
+std::vector<Studentized> bootstrap_t(std::span<const Pairs>, int resamples, Seed, unsigned threads = 1);
 
 }  // namespace retrygate::stats

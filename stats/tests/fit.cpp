@@ -111,8 +111,13 @@ Result<Value> run_cvm(Reader& c) {
   return to_value(std::move(all));
 }
 
-bool negative(const std::vector<double>& values) {
-  return std::any_of(values.begin(), values.end(), [](double v) { return v < 0; });
+bool are_counts(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return v >= 0 && v <= 0x1p53; });
+}
+
+bool are_weights(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return v >= 0 && v <= 1e15; }) &&
+         std::any_of(values.begin(), values.end(), [](double v) { return v > 0; });
 }
 
 Result<Value> run_chi_square(Reader& c) {
@@ -120,10 +125,8 @@ Result<Value> run_chi_square(Reader& c) {
   Reader p = params(c);
   std::vector<double> probabilities = p.numbers("p");
   if (probabilities.empty()) probabilities.assign(x.size(), 1);
-  if (negative(x)) c.fail("x", "counts are not negative");
-  if (negative(probabilities) ||
-      std::all_of(probabilities.begin(), probabilities.end(), [](double v) { return v == 0; }))
-    p.fail("p", "probabilities are not negative, and not all 0");
+  if (!are_counts(x)) c.fail("x", "counts lie between 0 and 2^53");
+  if (!are_weights(probabilities)) p.fail("p", "probabilities are not negative, and not all 0");
   if (probabilities.size() != x.size()) p.fail("p", "'p' must be as long as 'x'");
   if (wrong(c)) return failure_of(c);
   const ChiSquare test = chi_square_fit(x, probabilities);
@@ -136,7 +139,7 @@ Result<Value> run_chi_square_table(Reader& c) {
   Reader p = params(c);
   const bool yates = p.flag("correction").value_or(false);
   for (const auto& row : table) {
-    if (negative(row)) c.fail("table", "counts are not negative");
+    if (!are_counts(row)) c.fail("table", "counts lie between 0 and 2^53");
   }
   if (wrong(c)) return failure_of(c);
   const ChiSquare test = chi_square_table(table, yates);
