@@ -53,7 +53,8 @@ Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const Ch
       report.verdicts.push_back(
           {named.name, std::string(row.invariant->id), std::string(to_string(row.invariant->level)),
            std::string(to_string(row.invariant->evidence)), std::string(to_string(row.verdict)),
-           std::string(row.invariant->claim), text, repeat_command(named, row.invariant->id, request)});
+           std::string(row.invariant->claim), text, repeat_command(named, row.invariant->id, request),
+           named.where});
     }
   }
   conclude(report, request);

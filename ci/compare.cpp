@@ -224,6 +224,7 @@ Result<SampleTable> ask(const CompareTask& task, const Baseline* stored, unsigne
         one.horizon = scenario.horizon;
         one.row.relative = margin.relative;
         one.row.margin = margin.text;
+        one.row.where = policies[c].where;
         one.row.seeds = task.seeds.count();
         one.judged = margin.amount.has_value();
         one.question = {{std::move(*b), std::move(*x), margin.relative},

@@ -187,7 +187,9 @@ Errors write_reports(const GateRun& result, const std::string& folder) {
     if (const auto done = write_file((std::filesystem::path(folder) / name).string(), text); !done)
       errors.push_back(done.error().front());
   };
-  for (const Reporter& reporter : reporters()) write(reporter.file, reporter.render(result.report));
+  for (const Reporter& reporter : reporters()) {
+    if (!reporter.file.empty()) write(reporter.file, reporter.render(result.report));
+  }
   write("samples.json", samples_json(result.samples));
   return errors;
 }

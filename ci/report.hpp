@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ci/exit_code.hpp"
+#include "policies/base/error.hpp"
 #include "policies/base/shelf.hpp"
 
 namespace retrygate::ci {
@@ -19,6 +20,7 @@ struct RunInfo {
 struct VerdictRow {
   std::string subject, invariant, level, evidence, verdict;  // verdict: "holds", "fails" ...
   std::string claim, counterexample, repeat;
+  Where where = {};  // of the policy, in a file or on the command line
 };
 
 // What another test says to the question of a comparison; it never decides.
@@ -45,6 +47,7 @@ struct ComparisonRow {
   std::vector<SensitivityRow> sensitivity = {};  // the same question to other tests
   std::size_t seeds = 0;
   std::optional<std::size_t> seeds_needed = {};
+  Where where = {};           // of the candidate policy, in a file or on the command line
   std::string headline = {};  // one sentence: what changed, how sure, what was asked
 };
 
@@ -70,7 +73,7 @@ struct Report {
 std::string_view verdict_word(const Report&);
 
 struct Reporter {
-  std::string_view id, file, summary;  // file: its name under --out
+  std::string_view id, file, summary;  // file: its name under --out; none for what only a terminal reads
   std::string (*render)(const Report&);
 };
 const Shelf<Reporter>& reporters();

@@ -1,0 +1,92 @@
+// The report as SARIF 2.1.0, for code scanning: a broken promise is a result at the policy's line in its
+// file, a regression one at the suite. Rule id = invariant id.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "ci/report.hpp"
+#include "policies/base/hash.hpp"
+#include "policies/base/json.hpp"
+#include "properties/invariant.hpp"
+
+namespace retrygate::ci {
+namespace {
+
+constexpr std::string_view regression = "regression";
+
+Value text(std::string_view value) { return to_value(std::string(value)); }
+Member entry(std::string key, std::string_view value) { return {std::move(key), {}, text(value)}; }
+Value message(std::string_view words) { return to_value(Table{entry("text", words)}); }
+
+Value location(const Where& where, std::string_view subject) {
+  Table place = {member("logicalLocations", Array{to_value(Table{entry("fullyQualifiedName", subject)})})};
+  // Only a file has a place; a policy named on the command line has none.
+  if (where.file.ends_with(".toml")) {
+    Table physical = {member("artifactLocation", Table{entry("uri", where.file)})};
+    if (where.line > 0)
+      physical.push_back(
+          member("region", Table{member("startLine", std::int64_t{where.line}),
+                                 member("startColumn", std::int64_t{std::max(1, where.column)})}));
+    place.insert(place.begin(), member("physicalLocation", std::move(physical)));
+  }
+  return to_value(std::move(place));
+}
+
+// Stays the same from run to run, so that a finding is recognised: no numbers, no line.
+Value fingerprint(std::string_view what, std::string_view subject, std::string_view rule) {
+  return to_value(Table{
+      entry("retrygate/v1", fmt::format("{:016x}", fnv1a(fmt::format("{}\n{}\n{}", what, subject, rule))))});
+}
+
+Value result(std::string_view rule, std::string_view level, std::string_view words, Value place,
+             Value print) {
+  return to_value(Table{entry("ruleId", rule),
+                        entry("level", level),
+                        {"message", {}, message(words)},
+                        member("locations", Array{std::move(place)}),
+                        {"partialFingerprints", {}, std::move(print)}});
+}
+
+std::string render(const Report& report) {
+  Array results, rules;
+  std::set<std::string> used;
+  const auto use = [&](const std::string& id, std::string_view claim, std::string_view why) {
+    if (!used.insert(id).second) return;
+    rules.push_back(to_value(Table{entry("id", id),
+                                   {"shortDescription", {}, message(claim)},
+                                   {"fullDescription", {}, message(why)},
+                                   {"help", {}, message(fmt::format("retrygate explain {}", id))}}));
+  };
+  for (const VerdictRow& row : report.verdicts) {
+    if (row.verdict != "fails") continue;
+    const Invariant* invariant = invariants().find(row.invariant);
+    use(row.invariant, row.claim, invariant != nullptr ? invariant->why : row.claim);
+    results.push_back(
+        result(row.invariant, row.level == "MUST" ? "error" : "warning",
+               fmt::format("{}: {} {} Repeat: {}", row.subject, row.claim, row.counterexample, row.repeat),
+               location(row.where, row.subject), fingerprint("check", row.subject, row.invariant)));
+  }
+  for (const ComparisonRow& row : report.comparisons) {
+    if (row.verdict != "fail") continue;
+    use(std::string(regression), "A metric got worse by more than its margin.",
+        "The suite says how much worse a metric may become; the simulation shows more, beyond chance.");
+    results.push_back(
+        result(regression, "error",
+               fmt::format("{} on {}, {}: {}", row.candidate, row.scenario, row.metric, row.headline),
+               location(row.where, row.candidate), fingerprint(row.scenario, row.candidate, row.metric)));
+  }
+  const Table driver = {entry("name", "retrygate"), entry("version", report.run.version),
+                        member("rules", std::move(rules))};
+  const Table run = {member("tool", Table{member("driver", driver)}), member("results", std::move(results))};
+  const Table log = {entry("$schema", "https://json.schemastore.org/sarif-2.1.0.json"),
+                     entry("version", "2.1.0"), member("runs", Array{to_value(run)})};
+  return write_json(to_value(log)) + "\n";
+}
+
+}  // namespace
+
+void add_sarif(Shelf<Reporter>& shelf) {
+  shelf.add({"sarif", "report.sarif", "SARIF 2.1.0, for code scanning", &render});
+}
+
+}  // namespace retrygate::ci
