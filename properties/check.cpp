@@ -75,6 +75,33 @@ VerdictRow check_one(const Invariant& invariant, const Subject& subject, const O
   return row;
 }
 
+namespace {
+
+// Stands where a loop is checked and no policy is asked.
+struct Unasked {
+  using Client = Stateless;
+  using Call = Stateless;
+  Decision after(Client&, Call&, const Attempt&, Rng&) const { return Decision::stop(Stop::attempts); }
+  Contract contract() const { return {}; }
+  bool operator==(const Unasked&) const = default;
+  friend std::string to_string(const Unasked&) { return "a loop"; }
+};
+
+}  // namespace
+
+Subject subject_of(std::string name, AnyPolicy policy) {
+  Contract contract = policy.contract();
+  return {std::move(name), std::move(policy), std::move(contract)};
+}
+
+Subject subject_of(std::string name, AnyLoop loop) {
+  Subject subject{std::move(name), Unasked{}, loop.contract()};
+  subject.keyed = loop.seeded();
+  subject.jumps = false;
+  subject.loop = std::move(loop);
+  return subject;
+}
+
 Subject subject_of(const NamedPolicy& named) {
   Subject subject{named.name, named.policy, named.policy.contract(), named.preset->deviations};
   for (const std::string_view settings : edges) {

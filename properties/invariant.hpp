@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policies/loop.hpp"
 #include "policies/preset.hpp"
 
 namespace retrygate {
@@ -38,7 +39,11 @@ struct Subject {
   // same case may then give another delay.
   bool keyed = true;
   bool jumps = true;  // may attempt numbers skip?
+  // A whole retry loop in place of a policy, which is then never asked.
+  std::optional<AnyLoop> loop = {};
 };
+Subject subject_of(std::string name, AnyPolicy);
+Subject subject_of(std::string name, AnyLoop);
 
 struct Counterexample {
   std::string unshrunk;  // the case as it was first met

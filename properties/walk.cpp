@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "properties/observe.hpp"
+
 namespace retrygate {
 
 Status retryable(const Contract& c) {
@@ -10,6 +12,11 @@ Status retryable(const Contract& c) {
   if (!c.retry_on || c.retry_on->contains(usual)) return usual;
   if (!c.retry_on->statuses.empty()) return c.retry_on->statuses.front();
   return c.retry_on->classes.empty() ? usual : Status::http(c.retry_on->classes.front() * 100);
+}
+
+bool excused(const Contract& c, Stop why) {
+  return (why == Stop::deadline && (c.elapsed || c.deadline)) || (why == Stop::budget && c.budget) ||
+         (why == Stop::breaker && c.breaker);
 }
 
 const Step* Walk::wait_after(std::int64_t attempt) const {
@@ -53,22 +60,85 @@ Slot fresh_client(const Subject& subject) {
   return client;
 }
 
-Walk walk(const Subject& subject, const Case& c) {
-  constexpr std::int64_t before_a_jump = 8;
+namespace {
+
+// What a loop did, in the words of a policy: a send after an attempt is a wait, its absence a stop.
+Walk drive_loop(const Subject& subject, const Case& c, std::int64_t last, const Script& script) {
+  Surroundings around;
+  around.idempotent = script.idempotent;
+  around.deadline = script.deadline;
+  around.answer = [&](std::int64_t n, Instant at) {
+    return n > last ? Scripted{{Status::http(200)}, {}} : script.answer(n, at);
+  };
+  const Trace trace = observe(subject, c, around);
+  Walk done;
+  std::optional<Duration> previous;
+  for (std::size_t i = 0; i < trace.sent.size() && static_cast<std::int64_t>(i) < last; ++i) {
+    const Sent& sent = trace.sent[i];
+    Step step{static_cast<std::int64_t>(i) + 1, sent.started, sent.ended, Decision::stop(Stop::attempts),
+              previous};
+    if (i + 1 < trace.sent.size()) {
+      previous = trace.sent[i + 1].started - sent.ended;
+      step.decision = Decision::wait(*previous);
+    } else if (trace.raised || trace.endless) {
+      break;  // it decided nothing after this one
+    } else if (sent.outcome.status.succeeded()) {
+      step.decision = Decision::stop(Stop::success);
+    } else if (subject.contract.elapsed || subject.contract.deadline) {
+      step.decision = Decision::stop(Stop::deadline);  // a loop does not say why: the excuse is granted
+    } else if (subject.contract.budget) {
+      step.decision = Decision::stop(Stop::budget);
+    }
+    done.steps.push_back(step);
+  }
+  done.raised = trace.raised;
+  return done;
+}
+
+}  // namespace
+
+Walk drive(const Subject& subject, const Case& c, std::int64_t last, const Script& script) {
+  if (subject.loop) return drive_loop(subject, c, last, script);
   Walk done;
   Slot client = fresh_client(subject);
   CallUnderTest call(subject, c, client);
   Instant now{c.started};
   std::optional<Duration> previous;
   try {
-    for (std::int64_t n = 1; n <= c.attempt; ++n) {
-      if (c.attempt > dense_to && n > before_a_jump && n < c.attempt) {
-        n = c.attempt;
-        previous.reset();
-      }
-      const Decision decision = call.fail(n, now);
-      done.steps.push_back({n, decision, previous});
+    for (std::int64_t n = 1; n <= last; ++n) {
+      const Instant started = now;
+      const Scripted scripted = script.answer(n, started);
+      now = now + scripted.lasts;
+      const Decision decision = call.tell(n, now, {scripted.outcome, script.idempotent, script.deadline});
+      done.steps.push_back({n, started, now, decision, previous});
       if (decision.stops()) break;
+      previous = decision.delay();
+      now = now + std::max(Duration{}, decision.delay());
+    }
+  } catch (const std::exception& e) {
+    done.raised = e.what();
+  } catch (...) {
+    done.raised = "something that is no std::exception";
+  }
+  return done;
+}
+
+Walk walk(const Subject& subject, const Case& c) {
+  constexpr std::int64_t before_a_jump = 8;
+  const Scripted failure{{retryable(subject.contract)}, {}};
+  const Script failing{[&](std::int64_t, Instant) { return failure; }};
+  if (c.attempt <= dense_to || subject.loop) return drive(subject, c, c.attempt, failing);
+  Walk done;
+  Slot client = fresh_client(subject);
+  CallUnderTest call(subject, c, client);
+  Instant now{c.started};
+  std::optional<Duration> previous;
+  try {
+    for (std::int64_t n = 1;; n = n == before_a_jump ? c.attempt : n + 1) {
+      if (n == c.attempt) previous.reset();
+      const Decision decision = call.fail(n, now);
+      done.steps.push_back({n, now, now, decision, previous});
+      if (decision.stops() || n == c.attempt) break;
       previous = decision.delay();
       now = now + std::max(Duration{}, decision.delay());
     }

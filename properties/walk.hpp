@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,9 +23,12 @@ class Slot {
 
 // A failure that the contract promises to retry.
 Status retryable(const Contract&);
+// May a call end so early for that reason: a time limit, a budget, a breaker that the contract has?
+bool excused(const Contract&, Stop why);
 
 struct Step {
   std::int64_t attempt = 1;
+  Instant started, ended;  // of the attempt
   Decision decision = Decision::stop(Stop::success);
   std::optional<Duration> previous;  // the delay decided before, when the attempts follow without a gap
 };
@@ -36,16 +40,32 @@ struct Walk {
   const Step* wait_after(std::int64_t attempt) const;
 };
 
-// One call from attempt 1 to c.attempt, or until the policy stops. Attempts follow without a gap to 1100;
-// beyond it, 8 are made and the last is c.attempt.
-Walk walk(const Subject&, const Case& c);
-
 // How an attempt ended, as the policy is told.
 struct Told {
   Outcome outcome;
   bool idempotent = true;
   std::optional<Duration> deadline = {};  // of the caller, from the start of the call
 };
+
+// How an attempt ends, and how long it takes.
+struct Scripted {
+  Outcome outcome;
+  Duration lasts = {};
+};
+// What happens in one call.
+struct Script {
+  std::function<Scripted(std::int64_t attempt, Instant started)> answer;
+  bool idempotent = true;
+  std::optional<Duration> deadline = {};
+};
+
+// One call from attempt 1 to `last`, or until the subject stops: a policy is told of each attempt, a loop is
+// run and succeeds after the last. Attempts follow without a gap.
+Walk drive(const Subject&, const Case& c, std::int64_t last, const Script&);
+
+// One call that fails, from attempt 1 to c.attempt, or until the subject stops. A policy's attempts follow
+// without a gap to 1100; beyond it, 8 are made and the last is c.attempt.
+Walk walk(const Subject&, const Case& c);
 
 // A call whose attempts are fed one by one, for interleaving. `client` outlives it.
 class CallUnderTest {

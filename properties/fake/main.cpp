@@ -18,7 +18,8 @@ namespace {
 AnyPolicy policy_named(const std::string& text) {
   if (text.starts_with("mutant:")) {
     for (const Mutant& mutant : mutants()) {
-      if (mutant.id == text.substr(7)) return mutant.policy;
+      const auto* policy = std::get_if<AnyPolicy>(&mutant.faulty);
+      if (mutant.id == text.substr(7) && policy != nullptr) return *policy;
     }
     throw std::invalid_argument("no such mutant: " + text);
   }

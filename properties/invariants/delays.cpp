@@ -6,6 +6,7 @@
 
 #include "properties/bounds.hpp"
 #include "properties/header.hpp"
+#include "properties/observe.hpp"
 #include "properties/walk.hpp"
 
 namespace retrygate {
@@ -34,13 +35,33 @@ Finding each_delay(const Subject& subject, const Trial& trial, Judge judge) {
   });
 }
 
+// A loop hands on what its last attempt brought, and sends no more after a success.
+Complaint seen_by_the_caller(const Subject& subject, const Case& c) {
+  const std::int64_t succeeds = 1 + static_cast<std::int64_t>(pick(c, 0, 8));
+  Surroundings around;
+  const Status failure = retryable(subject.contract);
+  around.answer = [&](std::int64_t n, Instant) {
+    return Scripted{{n < succeeds ? failure : Status::http(200)}, Duration::ms(1)};
+  };
+  const Trace trace = observe(subject, c, around);
+  if (trace.endless) return "the loop does not end";
+  for (std::size_t i = 0; i + 1 < trace.sent.size(); ++i) {
+    if (trace.sent[i].outcome.status.succeeded()) return "a call that succeeded is sent again";
+  }
+  if (trace.sent.empty() || !trace.result) return {};
+  const Status last = trace.sent.back().outcome.status;
+  if (trace.result->status == last) return {};
+  return fmt::format("the last attempt ended with {}, and the caller sees {}", to_string(last),
+                     to_string(trace.result->status));
+}
+
 Finding survives(const Subject& subject, const Trial& trial) {
   return search(trial, [&](const Case& c) -> Complaint {
     const Walk done = walk(subject, c);
     if (done.raised) return fmt::format("the policy raised: {}", *done.raised);
+    if (subject.loop) return seen_by_the_caller(subject, c);
     try {
-      Slot client(subject.policy.client_bytes());
-      subject.policy.start_client(client.get());
+      Slot client = fresh_client(subject);
       CallUnderTest call(subject, c, client);
       const Decision after_success = call.succeed(1, Instant{c.started});
       if (!after_success.stops()) return "a call that succeeded is sent again";
@@ -200,15 +221,13 @@ Finding fits_timer(const Subject& subject, const Trial& trial) {
                          to_string(*contract.timer_max));
     };
     if (heeds && c.choice % 2 == 1) {
-      return unless_raised([&]() -> Complaint {
-        const std::string_view header = headers.at(pick(c, 0, headers.size()));
-        Slot client = fresh_client(subject);
-        CallUnderTest call(subject, c, client);
-        const Outcome outcome{retryable(contract), wait_asked(header, Instant{c.started}), header};
-        const Decision decision = call.tell(1, Instant{c.started}, {outcome});
-        if (decision.stops()) return {};
-        return judge(decision.delay(), fmt::format("after Retry-After '{}'", header));
-      });
+      const std::string_view header = headers.at(pick(c, 0, headers.size()));
+      const Walk told = drive(subject, c, 1, {[&](std::int64_t, Instant now) -> Scripted {
+                                return {{retryable(contract), wait_asked(header, now), header}};
+                              }});
+      const Step* hinted = told.wait_after(1);
+      if (hinted == nullptr) return {};
+      return judge(hinted->decision.delay(), fmt::format("after Retry-After '{}'", header));
     }
     const Walk done = walk(subject, c);
     const Step* step = done.wait_after(c.attempt);

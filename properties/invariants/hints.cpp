@@ -46,20 +46,16 @@ std::optional<Hinted> hinted(const Subject& subject, const Case& c, Header heade
   Hinted h;
   h.attempt = std::min<std::int64_t>(c.attempt, contract.max_attempts ? *contract.max_attempts - 1 : 40);
   h.attempt = std::min<std::int64_t>(h.attempt, 40);
-  Slot client = fresh_client(subject);
-  CallUnderTest call(subject, c, client);
-  Instant now{c.started};
-  std::optional<Duration> previous;
-  for (std::int64_t n = 1; n < h.attempt; ++n) {
-    const Decision decision = call.fail(n, now);
-    if (decision.stops()) return std::nullopt;
-    previous = decision.delay();
-    now = now + std::max(Duration{}, decision.delay());
-  }
-  h.header = header(now);
-  h.asked = wait_asked(h.header, now);
-  Told told{{hinting(c, contract), h.asked, h.header}};
-  h.decision = call.tell(h.attempt, now, told);
+  const Scripted plain{{retryable(contract)}};
+  const Walk done = drive(subject, c, h.attempt, {[&](std::int64_t n, Instant now) -> Scripted {
+                            if (n < h.attempt) return plain;
+                            h.header = header(now);
+                            h.asked = wait_asked(h.header, now);
+                            return {{hinting(c, contract), h.asked, h.header}};
+                          }});
+  if (done.steps.empty() || done.steps.back().attempt < h.attempt) return std::nullopt;
+  const std::optional<Duration> previous = done.steps.back().previous;
+  h.decision = done.steps.back().decision;
   const auto own = support_of(contract, h.attempt, previous);
   const bool known = own && (contract.jitter->kind != JitterKind::decorrelated || previous || h.attempt == 1);
   if (known) h.own = *own;

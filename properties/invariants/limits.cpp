@@ -12,7 +12,6 @@ using Complaint = std::optional<std::string>;
 
 Finding attempts_exact(const Subject& subject, const Trial& trial) {
   const std::int64_t most = *subject.contract.max_attempts;
-  const bool timed = subject.contract.elapsed || subject.contract.deadline;
   return search(trial, [&](Case c) -> Complaint {
     // The attempts around the limit matter most: any number beyond it stands for the last one.
     c.attempt = std::min(c.attempt, most);
@@ -23,35 +22,30 @@ Finding attempts_exact(const Subject& subject, const Trial& trial) {
       if (end.attempt < most || done.raised) return {};
       return fmt::format("attempt {} is not the last, although {} are promised", end.attempt, most);
     }
-    if (end.attempt == most || (timed && end.decision.why() == Stop::deadline)) return {};
+    if (end.attempt == most || excused(subject.contract, end.decision.why())) return {};
     return fmt::format("stops after attempt {} of {} ({})", end.attempt, most, to_string(end.decision.why()));
   });
 }
 
-// Attempts 1..8 of a call spread over a part of the limit, the last one at c.permille of it.
+// Attempts 1..8 of a call that take parts of the limit, together c.permille of it.
 Finding deadline_respected(const Subject& subject, const Trial& trial) {
   const Duration elapsed = subject.contract.elapsed.value_or(Duration::max());
   const Duration deadline = subject.contract.deadline.value_or(Duration::max());
   const Duration limit = std::min(elapsed, deadline);
   return search(trial, [&](const Case& c) -> Complaint {
     const std::int64_t attempts = std::min<std::int64_t>(c.attempt, 8);
-    Slot client(subject.policy.client_bytes());
-    subject.policy.start_client(client.get());
-    try {
-      CallUnderTest call(subject, c, client);
-      for (std::int64_t n = 1; n <= attempts; ++n) {
-        const Duration used =
-            limit.scaled(static_cast<double>(c.permille * n) / 1000.0 / static_cast<double>(attempts));
-        const Decision decision = call.fail(n, Instant{c.started} + used);
-        if (decision.stops()) return {};
-        const Duration next = used + decision.delay();
-        if (next > elapsed || next >= deadline)
-          return fmt::format(
-              "{} into the call attempt {} is followed by a wait of {}: beyond the limit of {}",
-              to_string(used), n, to_string(decision.delay()), to_string(limit));
-      }
-    } catch (...) {
-      return {};  // that is for `survives` to say
+    const Scripted failure{{retryable(subject.contract)},
+                           limit.scaled(static_cast<double>(c.permille) / 1000.0) / attempts};
+    Script script{[&](std::int64_t, Instant) { return failure; }};
+    // The caller's own deadline is the same one, where it is told at all.
+    if (subject.contract.deadline && pick(c, 0, 2) == 1) script.deadline = *subject.contract.deadline;
+    for (const Step& step : drive(subject, c, attempts, script).steps) {
+      if (step.decision.stops()) return {};
+      const Duration used = step.ended - Instant{c.started};
+      const Duration next = used + step.decision.delay();
+      if (next > elapsed || next >= deadline)
+        return fmt::format("{} into the call attempt {} is followed by a wait of {}: beyond the limit of {}",
+                           to_string(used), step.attempt, to_string(step.decision.delay()), to_string(limit));
     }
     return {};
   });

@@ -49,15 +49,12 @@ struct Answered {
 std::optional<Answered> answer(const Subject& subject, const Case& c, const Told& told) {
   const std::int64_t most = subject.contract.max_attempts ? *subject.contract.max_attempts - 1 : 8;
   const std::int64_t attempt = std::min({c.attempt, most, std::int64_t{8}});
-  Slot client = fresh_client(subject);
-  CallUnderTest call(subject, c, client);
-  Instant now{c.started};
-  for (std::int64_t n = 1; n < attempt; ++n) {
-    const Decision decision = call.fail(n, now);
-    if (decision.stops()) return std::nullopt;
-    now = now + std::max(Duration{}, decision.delay());
-  }
-  return Answered{attempt, call.tell(attempt, now, told)};
+  const Scripted plain{{retryable(subject.contract)}};
+  const Script script{[&](std::int64_t n, Instant) { return n < attempt ? plain : Scripted{told.outcome}; },
+                      told.idempotent};
+  const Walk done = drive(subject, c, attempt, script);
+  if (done.steps.empty() || done.steps.back().attempt < attempt) return std::nullopt;
+  return Answered{attempt, done.steps.back().decision};
 }
 
 Finding only_retryable(const Subject& subject, const Trial& trial) {
@@ -71,12 +68,6 @@ Finding only_retryable(const Subject& subject, const Trial& trial) {
                          to_string(status), to_string(a->decision));
     });
   });
-}
-
-// Reasons to stop that have nothing to do with the outcome, where the contract has them.
-bool excused(const Contract& c, Stop why) {
-  return (why == Stop::deadline && (c.elapsed || c.deadline)) || (why == Stop::budget && c.budget) ||
-         (why == Stop::breaker && c.breaker);
 }
 
 Finding all_retryable(const Subject& subject, const Trial& trial) {

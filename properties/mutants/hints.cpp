@@ -187,8 +187,8 @@ void add_hints(Shelf<Mutant>& shelf) {
              "retry-after-zero",
              "kubescape/kubevuln#754",
              Misjudges{heeding(floor, Duration::s(1)), &zero_restarts},
-             {"retry-after-parsed"},
-             "valid headers are misread too"});
+             {"retry-after-parsed", "reset-not-early"},
+             "valid headers are misread too; the delays begin anew after it"});
   shelf.add({"zero-without-a-floor",
              "retry_after_zero_storm",
              "retry-after-zero",

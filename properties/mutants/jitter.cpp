@@ -205,15 +205,17 @@ void add_jitter(Shelf<Mutant>& shelf) {
              "instances-independent",
              "gabrielkoerich/orch#1959",
              Misjudges{exponential(Duration::ms(100), 2, uncapped, J::full), &by_the_clock},
-             {"fleet-spreads", "jitter-law", "processes-independent"},
-             "the fleet of the other checks starts at one instant, in every process"});
+             {"fleet-spreads", "jitter-law", "processes-independent", "clock-independent", "reset-not-early"},
+             "the fleet of the other checks starts at one instant, in every process; another start, and "
+             "attempts that take time, change the draw"});
   shelf.add({"seeded-by-the-millisecond",
              "rng_seed",
              "instances-independent",
              "spring-projects/spring-retry UniformRandomBackOffPolicy",
              Misjudges{constant(Duration::s(1), J::full), &seeded_by_the_millisecond},
-             {"fleet-spreads", "jitter-law", "processes-independent"},
-             "the fleet of the other checks starts at one instant, in every process"});
+             {"fleet-spreads", "jitter-law", "processes-independent", "clock-independent"},
+             "the fleet of the other checks starts at one instant, in every process; another start changes "
+             "the draw"});
   shelf.add({"never-seeded",
              "rng_seed",
              "processes-independent",

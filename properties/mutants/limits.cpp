@@ -76,10 +76,20 @@ struct Shared {
 }  // namespace
 
 void add_limits(Shelf<Mutant>& shelf) {
-  shelf.add({"one-extra-call", "attempts_off_by_one", "attempts-exact", "failsafe-go/failsafe-go#22",
-             Miscounts{4, 5}});
-  shelf.add({"attempts-are-retries", "attempts_off_by_one", "attempts-exact", "takezoe/scala-retry#1",
-             Miscounts{3, 4}});
+  shelf.add({"one-extra-call",
+             "attempts_off_by_one",
+             "attempts-exact",
+             "failsafe-go/failsafe-go#22",
+             Miscounts{4, 5},
+             {"amplification-bounded"},
+             "one attempt more in every call is that much more load"});
+  shelf.add({"attempts-are-retries",
+             "attempts_off_by_one",
+             "attempts-exact",
+             "takezoe/scala-retry#1",
+             Miscounts{3, 4},
+             {"amplification-bounded"},
+             "one attempt more in every call is that much more load"});
   // Five retries configured, so six attempts; four retries made.
   shelf.add(
       {"one-retry-short", "attempts_off_by_one", "attempts-exact", "NLnetLabs/domain#354", Miscounts{6, 5}});
@@ -93,15 +103,17 @@ void add_limits(Shelf<Mutant>& shelf) {
              "calls-isolated",
              "cenkalti/backoff#183",
              Shared{Duration::ms(500), 1.5},
-             {"delay-in-bounds", "growth-law"},
-             "such a delay lies outside the interval; without jitter the law is one delay"});
+             {"delay-in-bounds", "growth-law", "reset-after-success"},
+             "such a delay lies outside the interval; without jitter the law is one delay; a success does "
+             "not set the shared delay back"});
   shelf.add({"stateful-last-delay",
              "exponent_wrong",
              "calls-isolated",
              "apache/flink#23830",
              Shared{Duration::ms(100), 2},
-             {"delay-in-bounds", "growth-law"},
-             "such a delay lies outside the interval; without jitter the law is one delay"});
+             {"delay-in-bounds", "growth-law", "reset-after-success"},
+             "such a delay lies outside the interval; without jitter the law is one delay; a success does "
+             "not set the shared delay back"});
 }
 
 }  // namespace retrygate

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "properties/invariant.hpp"
@@ -15,7 +16,7 @@ struct Mutant {
   std::string_view kind;       // of fault, one of fault_kinds()
   std::string_view killed_by;  // an invariant's id
   std::string_view report;     // owner/repository#number
-  AnyPolicy policy;
+  std::variant<AnyPolicy, AnyLoop> faulty;
   // Further invariants that the same fault breaks, and why it does.
   std::vector<std::string_view> also = {};
   std::string_view because = {};
@@ -70,8 +71,12 @@ inline const std::vector<std::string_view>& fault_kinds() {
 }
 
 inline Subject subject_of(const Mutant& mutant) {
-  return {std::string(mutant.id), mutant.policy, mutant.policy.contract(), mutant.deviations, {},
-          mutant.fresh,           mutant.keyed};
+  Subject subject =
+      std::visit([&](const auto& p) { return subject_of(std::string(mutant.id), p); }, mutant.faulty);
+  subject.deviations = mutant.deviations;
+  subject.fresh = mutant.fresh;
+  subject.keyed = subject.keyed && mutant.keyed;
+  return subject;
 }
 
 // A stateless policy whose delay is one function; it stops where its contract says.
