@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ci/samples.hpp"
 #include "ci/version.hpp"
 #include "stats/sample.hpp"
 
@@ -17,23 +18,6 @@ struct BaselineArm {
   std::optional<Cell> stored;       // nothing where it is simulated along with the candidates
   bool changed = false;             // is the task's own baseline another policy than the stored one?
 };
-
-// A time that is not reached counts as the horizon; of anything else a missing value is an error.
-Result<std::vector<double>> filled(const std::vector<std::optional<double>>& samples, const Metric& metric,
-                                   Duration horizon, const Margin& margin) {
-  std::vector<double> values;
-  for (const std::optional<double>& sample : samples) {
-    const double limit = horizon.seconds();
-    if (metric.unit == "s")
-      values.push_back(std::min(sample.value_or(limit), limit));
-    else if (sample)
-      values.push_back(*sample);
-    else
-      return failure(margin.where, fmt::format("'{}' has no value in some seeds", metric.id),
-                     "choose another metric");
-  }
-  return values;
-}
 
 bool drew(const Cell& cell) { return std::find(cell.drew.begin(), cell.drew.end(), true) != cell.drew.end(); }
 
@@ -212,8 +196,8 @@ Result<SampleTable> ask(const CompareTask& task, const Baseline* stored, unsigne
       for (std::size_t m = 0; m < task.margins.size(); ++m) {
         const Margin& margin = task.margins[m];
         const Metric metric = *find_metric(margin.metric);
-        auto b = keep(filled(baseline.samples[m], metric, scenario.horizon, margin), errors);
-        auto x = keep(filled(candidate.samples[m], metric, scenario.horizon, margin), errors);
+        auto b = keep(comparable(baseline.samples[m], metric, scenario.horizon, margin.where), errors);
+        auto x = keep(comparable(candidate.samples[m], metric, scenario.horizon, margin.where), errors);
         if (!b || !x) continue;
         Asked one;
         one.row = {scenario.id,     arm.name,       candidate.policy,

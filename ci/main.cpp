@@ -13,9 +13,11 @@
 #include "ci/compare.hpp"
 #include "ci/exit_code.hpp"
 #include "ci/gate.hpp"
+#include "ci/growth.hpp"
 #include "ci/json_io.hpp"
 #include "ci/outside.hpp"
 #include "ci/reproduce.hpp"
+#include "ci/sensitivity.hpp"
 #include "ci/show.hpp"
 #include "ci/stats_command.hpp"
 #include "ci/suite.hpp"
@@ -232,7 +234,7 @@ ExitCode gate(const GateCommand& options, const std::string& command) {
 }
 
 struct CompareCommand {
-  std::string baseline, seeds = "1..200", out;
+  std::string baseline, seeds = "1..200", out, over;
   std::vector<std::string> candidates, scenarios, metrics, set;
   Shown shown{"text", "auto", "fail"};
   unsigned threads = 0;
@@ -250,6 +252,43 @@ std::optional<Margin> read_metric(const std::string& text, Errors& errors) {
               errors);
 }
 
+// Both forms of a result that is no report; with a folder they are written there too.
+ExitCode show_result(const std::string& text, const std::string& json, const std::string& format,
+                     const std::string& folder, const std::string& name) {
+  if (!folder.empty()) {
+    std::error_code ignored;  // the writer tells what is wrong with the folder
+    std::filesystem::create_directories(folder, ignored);
+    Errors errors;
+    const std::string path = (std::filesystem::path(folder) / name).string();
+    for (const auto& [suffix, content] : {std::pair(".txt", &text), std::pair(".json", &json)}) {
+      if (auto written = write_file(path + suffix, *content); !written)
+        errors.insert(errors.end(), written.error().begin(), written.error().end());
+    }
+    if (!errors.empty()) return refuse(errors);
+  }
+  fmt::print("{}", format == "json" ? json : text);
+  return ExitCode::pass;
+}
+
+// The same comparison at several sizes: how the policies grow, nothing to pass or to fail.
+ExitCode compare_growth(const CompareCommand& options, GrowthRequest request,
+                        const std::vector<Margin>& margins) {
+  Errors errors;
+  if (auto over = keep(parse_over(options.over, {"--over", 1, 1}), errors)) request.over = std::move(*over);
+  for (const Margin& margin : margins) {
+    request.metrics.push_back(margin.metric);
+    if (margin.amount)
+      errors.push_back({margin.where, fmt::format("a margin ({}) is judged at one size only", margin.text),
+                        "leave it out with --over"});
+  }
+  if (options.shown.format != "text" && options.shown.format != "json")
+    errors.push_back({{"--format", 1, 1}, "--over is shown as text or json", ""});
+  if (!errors.empty()) return refuse(errors);
+  const auto report = grow(request);
+  if (!report) return refuse(report.error());
+  return show_result(growth_text(*report), growth_json(*report), options.shown.format, options.out, "growth");
+}
+
 // A comparison is a suite with one task.
 ExitCode compare(const CompareCommand& options, const std::string& command) {
   Errors errors;
@@ -265,6 +304,11 @@ ExitCode compare(const CompareCommand& options, const std::string& command) {
   for (const std::string& scenario : options.scenarios)
     keep(find_scenario(scenario, {"--scenario", 1, 1}, options.set), errors);
   if (!errors.empty()) return refuse(errors);
+  if (!options.over.empty())
+    return compare_growth(
+        options,
+        {*baseline, candidates, options.scenarios, options.set, {}, seeds->values(), {}, options.threads},
+        margins);
   Suite suite;
   suite.name = "compare";
   suite.compare.push_back({*baseline,
@@ -276,6 +320,24 @@ ExitCode compare(const CompareCommand& options, const std::string& command) {
                            {"--scenario", 1, 1}});
   return report_on(suite, {inconclusive(options.shown), options.threads}, options.shown, options.out,
                    command);
+}
+
+struct SensitivityCommand {
+  SensitivityRequest request;
+  std::string seeds = "1..50", format = "text", out;
+};
+
+ExitCode explore(SensitivityCommand command) {
+  Errors errors;
+  if (auto seeds = keep(parse_seeds(command.seeds, {"--seeds", 1, 1}), errors))
+    command.request.seeds = seeds->values();
+  if (command.request.metrics.empty())
+    command.request.metrics = {"peak_1s", "completion_s", "requests", "gave_up"};
+  if (!errors.empty()) return refuse(errors);
+  const auto report = sensitivity(command.request);
+  if (!report) return refuse(report.error());
+  return show_result(sensitivity_text(*report), sensitivity_json(*report), command.format, command.out,
+                     "sensitivity");
 }
 
 ExitCode reproduce_experiments(const std::string& name, const std::string& seeds_text,
@@ -336,6 +398,9 @@ clients, and gates the change in CI.
   retrygate compare --baseline full-jitter --candidate equal-jitter \
       --scenario outage-then-limit --metric completion_s:10%
                                                     is another one worse?
+  retrygate compare .. --over clients=200..20000    how do they grow?
+  retrygate sensitivity full-jitter --scenario outage-then-limit
+                                                    which settings matter?
   retrygate gate suite.toml                         may this change be merged?
 
   retrygate list policies|scenarios|invariants|metrics|tests|reporters|suites
@@ -501,11 +566,39 @@ int run(int argc, char** argv) {
                           "gave_up:0.5; may be repeated");
   compare_sub->add_option("--set", compare_command.set,
                           "key=value of the scenarios, for example clients=2000; may be repeated");
+  compare_sub->add_option("--over", compare_command.over,
+                          "at several sizes, for example clients=200..100000: how do the policies grow?");
   compare_sub->add_option("--out", compare_command.out, "write all reports and the samples into this folder");
   compare_sub->add_option("--threads", compare_command.threads,
                           "0 is one per core; the results do not depend on it");
   shown(compare_sub, compare_command.shown);
   compare_sub->callback([&] { code = compare(compare_command, repeat); });
+
+  SensitivityCommand sensitivity_options;
+  sensitivity_options.request.where = {"P", 1, 1};
+  CLI::App* sensitivity_command = app.add_subcommand(
+      "sensitivity",
+      "find out which settings of a policy matter: a designed experiment over two levels each");
+  sensitivity_command->add_option("P", sensitivity_options.request.policy, "a policy, as for show")
+      ->required();
+  sensitivity_command->add_option("--scenario", sensitivity_options.request.scenario, "as for sim")
+      ->required();
+  sensitivity_command->add_option("--seeds", sensitivity_options.seeds,
+                                  "a range such as 1..50, or one number");
+  sensitivity_command->add_option("--metric", sensitivity_options.request.metrics,
+                                  "an id of `list metrics`; may be repeated");
+  sensitivity_command->add_option("--vary", sensitivity_options.request.vary,
+                                  "key=low..high, for example base=50ms..200ms; may be repeated; without it "
+                                  "base, factor, cap and max_attempts, each about halved and doubled");
+  sensitivity_command->add_option("--runs", sensitivity_options.request.runs,
+                                  "settings tried together, a power of 2: fewer than all make a fraction");
+  sensitivity_command->add_option("--set", sensitivity_options.request.overrides,
+                                  "key=value of the scenario; may be repeated");
+  sensitivity_command->add_option("--threads", sensitivity_options.request.threads,
+                                  "0 is one per core; the results do not depend on it");
+  sensitivity_command->add_option("--out", sensitivity_options.out, "write text and JSON into this folder");
+  format(sensitivity_command, sensitivity_options.format);
+  sensitivity_command->callback([&] { code = explore(sensitivity_options); });
 
   StatsCommand stats_options;
   CLI::App* stats_command = app.add_subcommand("stats", "run a statistical procedure on samples");

@@ -1,0 +1,246 @@
+#include "ci/growth.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "ci/samples.hpp"
+#include "policies/base/json.hpp"
+#include "stats/equivalence.hpp"
+#include "stats/sample.hpp"
+
+namespace retrygate::ci {
+namespace {
+
+constexpr double level = 0.95;
+
+std::optional<std::int64_t> whole(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault != std::errc() || end != text.data() + text.size() || number < 1) return std::nullopt;
+  return number;
+}
+
+// Both ends, and 1, 2, 5, 10, 20, 50 ... between them.
+std::vector<std::int64_t> preferred(std::int64_t first, std::int64_t last) {
+  std::vector<std::int64_t> sizes{first};
+  constexpr std::int64_t beyond = 1'000'000'000'000;
+  for (std::int64_t power = 1; power <= beyond; power *= 10) {
+    for (const std::int64_t digit : {1, 2, 5}) {
+      if (digit * power > first && digit * power < last) sizes.push_back(digit * power);
+    }
+  }
+  sizes.push_back(last);
+  return sizes;
+}
+
+// Scenarios of one size after the other.
+Result<std::vector<Scenario>> scenarios_at(const GrowthRequest& request, const std::string& id) {
+  std::vector<Scenario> scenarios;
+  Errors errors;
+  for (const std::int64_t size : request.over.sizes) {
+    std::vector<std::string> overrides = request.overrides;
+    overrides.push_back(fmt::format("{}={}", request.over.key, size));
+    if (auto made = keep(find_scenario(id, {"--over", 1, 1}, overrides), errors))
+      scenarios.push_back(std::move(*made));
+    if (!errors.empty()) return tl::unexpected(std::move(errors));  // the same mistake at every size
+  }
+  return scenarios;
+}
+
+GrowthComparison::Step step(const std::vector<double>& baseline, const std::vector<double>& candidate) {
+  const double from = stats::mean(baseline), to = stats::mean(candidate);
+  if (from == 0) return {};
+  const stats::FiellerRatio ratio = stats::ratio_paired(candidate, baseline, level);
+  if (!ratio.interval) return {to / from - 1, std::nullopt};
+  return {*ratio.estimate - 1, stats::Interval{ratio.interval->low - 1, ratio.interval->high - 1}};
+}
+
+void judge(GrowthComparison& c) {
+  for (std::size_t i = 0; i < c.baseline_values.sizes.size(); ++i)
+    c.steps.push_back(step(c.baseline_values.values[i], c.candidate_values.values[i]));
+  c.baseline_law = stats::power_law(c.baseline_values, level);
+  c.candidate_law = stats::power_law(c.candidate_values, level);
+  c.difference = stats::compare_exponents(c.baseline_values, c.candidate_values, level);
+  c.baseline_trend = stats::trend(c.baseline_values);
+  c.candidate_trend = stats::trend(c.candidate_values);
+}
+
+// All metrics and candidates of one scenario.
+Result<void> compare_in(const GrowthRequest& request, const std::string& id, GrowthReport& report) {
+  const auto scenarios = scenarios_at(request, id);
+  if (!scenarios) return tl::unexpected(scenarios.error());
+  std::vector<NamedPolicy> policies{request.baseline};
+  policies.insert(policies.end(), request.candidates.begin(), request.candidates.end());
+  const auto table = sweep(policies, *scenarios, request.seeds, request.metrics, request.threads);
+  if (!table) return tl::unexpected(table.error());
+
+  const std::vector<double> sizes(request.over.sizes.begin(), request.over.sizes.end());
+  for (std::size_t c = 1; c < policies.size(); ++c) {
+    for (std::size_t m = 0; m < request.metrics.size(); ++m) {
+      const auto metric = find_metric(request.metrics[m], {"--metric", 1, 1});
+      if (!metric) return tl::unexpected(metric.error());
+      GrowthComparison comparison{id,
+                                  policies[0].name,
+                                  policies[c].name,
+                                  metric->id,
+                                  metric->unit,
+                                  {sizes, {}},
+                                  {sizes, {}},
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  {}};
+      for (std::size_t s = 0; s < scenarios->size(); ++s) {
+        const auto values = [&](std::size_t policy) {
+          return comparable(table->cells[s * policies.size() + policy].samples[m], *metric,
+                            (*scenarios)[s].horizon, {"--metric", 1, 1});
+        };
+        const auto b = values(0), x = values(c);
+        if (!b) return tl::unexpected(b.error());
+        if (!x) return tl::unexpected(x.error());
+        comparison.baseline_values.values.push_back(*b);
+        comparison.candidate_values.values.push_back(*x);
+      }
+      judge(comparison);
+      report.comparisons.push_back(std::move(comparison));
+    }
+  }
+  return {};
+}
+
+std::string percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
+
+std::string_view moves(stats::Direction direction) {
+  if (direction == stats::Direction::level) return "stays the same";
+  return direction == stats::Direction::neither ? "goes up and down" : to_string(direction);
+}
+
+std::string exponent_text(const std::string& who, const stats::PowerLaw& law, const stats::Trend& trend) {
+  if (law.status == stats::Status::undefined)
+    return fmt::format("  {}: no power law goes through 0; the mean {}\n", who, moves(trend.direction));
+  std::string text = fmt::format("  {}: exponent {:.3f}", who, law.exponent);
+  if (law.interval) text += fmt::format(" ({:.3f} .. {:.3f})", law.interval->low, law.interval->high);
+  const auto [least, most] = std::minmax_element(law.local.begin(), law.local.end());
+  if (law.p_bend && *law.p_bend < 1 - level)
+    text += fmt::format(", but not the same everywhere: {:.2f} .. {:.2f} from size to size", *least, *most);
+  return text + '\n';
+}
+
+std::string difference_text(const stats::ExponentDifference& d) {
+  if (!d.estimate || !d.interval || !d.p) return "";
+  return fmt::format("  difference of the exponents: {:+.3f} ({:+.3f} .. {:+.3f}), {}\n", *d.estimate,
+                     d.interval->low, d.interval->high,
+                     *d.p < 1e-4 ? "p < 0.0001" : fmt::format("p = {:.4f}", *d.p));
+}
+
+Value interval_value(const std::optional<stats::Interval>& interval) {
+  if (!interval) return to_value(std::nullopt);
+  return to_value(std::vector<double>{interval->low, interval->high});
+}
+
+Value law_value(const stats::PowerLaw& law, const stats::Trend& trend) {
+  const bool defined = law.status != stats::Status::undefined;
+  const auto number = [&](double v) { return defined ? std::optional(v) : std::nullopt; };
+  return to_value(Table{
+      member("status", to_string(law.status)), member("exponent", number(law.exponent)),
+      member("scale", number(law.scale)), member("std_error", law.std_error),
+      Member{"interval", {}, interval_value(law.interval)}, member("r_squared", law.r_squared),
+      member("p_bend", law.p_bend), member("local_exponents", law.local), member("means", trend.means),
+      member("monotone", trend.monotone), member("direction", std::string(to_string(trend.direction)))});
+}
+
+}  // namespace
+
+Result<Over> parse_over(std::string_view text, Where where) {
+  const std::size_t equals = text.find('=');
+  const auto wrong = [&](std::string message) {
+    return failure(where, std::move(message),
+                   "write for example clients=200..100000 or clients=200,1000,5000");
+  };
+  if (equals == std::string_view::npos || equals == 0)
+    return wrong(fmt::format("'{}' is not of the form key=first..last", text));
+  Over over{std::string(text.substr(0, equals)), {}};
+  const std::string_view sizes = text.substr(equals + 1);
+  if (const std::size_t dots = sizes.find(".."); dots != std::string_view::npos) {
+    const auto first = whole(sizes.substr(0, dots)), last = whole(sizes.substr(dots + 2));
+    if (!first || !last) return wrong(fmt::format("'{}' is no range of whole numbers above 0", sizes));
+    if (*last <= *first) return wrong(fmt::format("{} is not above {}", *last, *first));
+    over.sizes = preferred(*first, *last);
+    return over;
+  }
+  for (std::size_t begin = 0; begin <= sizes.size();) {
+    const std::size_t end = std::min(sizes.find(',', begin), sizes.size());
+    const auto size = whole(sizes.substr(begin, end - begin));
+    if (!size) return wrong(fmt::format("'{}' is no whole number above 0", sizes.substr(begin, end - begin)));
+    if (!over.sizes.empty() && *size <= over.sizes.back())
+      return wrong(fmt::format("the sizes must rise: {} after {}", *size, over.sizes.back()));
+    over.sizes.push_back(*size);
+    begin = end + 1;
+  }
+  if (over.sizes.size() < 2) return wrong("one size shows no growth");
+  return over;
+}
+
+Result<GrowthReport> grow(const GrowthRequest& request) {
+  GrowthReport report{request.over, request.seeds.size(), {}};
+  for (const std::string& scenario : request.scenarios) {
+    if (auto done = compare_in(request, scenario, report); !done) return tl::unexpected(done.error());
+  }
+  return report;
+}
+
+std::string growth_text(const GrowthReport& report) {
+  std::string text;
+  for (const GrowthComparison& c : report.comparisons) {
+    text += fmt::format("{}{} of {} against {} on {}, {} seeds\n", text.empty() ? "" : "\n", c.metric,
+                        c.candidate, c.baseline, c.scenario, report.seeds);
+    text += fmt::format("  {:>10} {:>11} {:>11} {:>10}   95 % interval\n", report.over.key, "baseline",
+                        "candidate", "effect");
+    for (std::size_t i = 0; i < c.steps.size(); ++i) {
+      const auto& [effect, interval] = c.steps[i];
+      text +=
+          fmt::format("  {:>10} {:>11.5g} {:>11.5g} {:>10}   {}\n", report.over.sizes[i],
+                      c.baseline_trend.means[i], c.candidate_trend.means[i], effect ? percent(*effect) : "-",
+                      interval ? percent(interval->low) + " .. " + percent(interval->high) : "-");
+    }
+    text += exponent_text("baseline ", c.baseline_law, c.baseline_trend);
+    text += exponent_text("candidate", c.candidate_law, c.candidate_trend);
+    text += difference_text(c.difference);
+  }
+  return text;
+}
+
+std::string growth_json(const GrowthReport& report) {
+  Array sizes, comparisons;
+  for (const std::int64_t size : report.over.sizes) sizes.push_back(to_value(size));
+  for (const GrowthComparison& c : report.comparisons) {
+    Array effects, intervals;
+    for (const auto& [effect, interval] : c.steps) {
+      effects.push_back(to_value(effect));
+      intervals.push_back(interval_value(interval));
+    }
+    comparisons.push_back(
+        to_value(Table{member("scenario", c.scenario), member("baseline", c.baseline),
+                       member("candidate", c.candidate), member("metric", c.metric), member("unit", c.unit),
+                       member("effect", std::move(effects)), member("interval", std::move(intervals)),
+                       Member{"baseline_law", {}, law_value(c.baseline_law, c.baseline_trend)},
+                       Member{"candidate_law", {}, law_value(c.candidate_law, c.candidate_trend)},
+                       Member{"exponent_difference",
+                              {},
+                              to_value(Table{member("status", to_string(c.difference.status)),
+                                             member("estimate", c.difference.estimate),
+                                             Member{"interval", {}, interval_value(c.difference.interval)},
+                                             member("p", c.difference.p)})}}));
+  }
+  return write_json(to_value(Table{member("schema", std::string("retrygate.growth/1")),
+                                   member("over", report.over.key), member("sizes", std::move(sizes)),
+                                   member("seeds", static_cast<std::int64_t>(report.seeds)),
+                                   member("comparisons", std::move(comparisons))})) +
+         "\n";
+}
+
+}  // namespace retrygate::ci

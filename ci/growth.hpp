@@ -1,0 +1,59 @@
+// `retrygate compare --over clients=200..100000`: how two policies change with the size of the fleet.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/named.hpp"
+#include "sim/sweep.hpp"
+#include "stats/scaling.hpp"
+
+namespace retrygate::ci {
+
+// A key of the scenario and the whole numbers that it takes.
+struct Over {
+  std::string key;
+  std::vector<std::int64_t> sizes;  // rising, at least 2
+};
+// "clients=200..100000": both ends and the numbers 1, 2, 5 times a power of ten between them;
+// "clients=200,1000,5000": these.
+Result<Over> parse_over(std::string_view text, Where);
+
+struct GrowthRequest {
+  NamedPolicy baseline;
+  std::vector<NamedPolicy> candidates;
+  std::vector<std::string> scenarios;
+  std::vector<std::string> overrides;  // of the scenarios, "key=value"
+  Over over;
+  std::vector<std::uint64_t> seeds;
+  std::vector<std::string> metrics;
+  unsigned threads = 0;
+};
+
+// One metric of one candidate in one scenario.
+struct GrowthComparison {
+  std::string scenario, baseline, candidate, metric, unit;
+  stats::Growth baseline_values, candidate_values;
+  struct Step {
+    std::optional<double> effect;             // candidate's mean / baseline's - 1; none when that is 0
+    std::optional<stats::Interval> interval;  // 95 %, by Fieller, paired by seed; none without spread
+  };
+  std::vector<Step> steps;  // by size
+  stats::PowerLaw baseline_law, candidate_law;
+  stats::ExponentDifference difference;
+  stats::Trend baseline_trend, candidate_trend;
+};
+struct GrowthReport {
+  Over over;
+  std::size_t seeds = 0;
+  std::vector<GrowthComparison> comparisons;
+};
+Result<GrowthReport> grow(const GrowthRequest&);
+
+std::string growth_text(const GrowthReport&);
+// Schema retrygate.growth/1.
+std::string growth_json(const GrowthReport&);
+
+}  // namespace retrygate::ci

@@ -1,0 +1,97 @@
+// What compare --over says of fleets whose requests can be counted by hand.
+#include "ci/growth.hpp"
+
+#include <gtest/gtest.h>
+
+namespace retrygate::ci {
+namespace {
+
+std::vector<std::int64_t> sizes(std::string_view text) { return parse_over(text, {})->sizes; }
+
+std::string mistake(std::string_view text) {
+  const auto over = parse_over(text, {"--over", 1, 1});
+  return over ? "" : to_string(over.error());
+}
+
+TEST(Over, RangesAndLists) {
+  EXPECT_EQ(sizes("clients=200..5000"), (std::vector<std::int64_t>{200, 500, 1000, 2000, 5000}));
+  EXPECT_EQ(sizes("clients=30..400"), (std::vector<std::int64_t>{30, 50, 100, 200, 400}));
+  EXPECT_EQ(sizes("clients=7..8"), (std::vector<std::int64_t>{7, 8}));
+  EXPECT_EQ(sizes("clients=1,10,25"), (std::vector<std::int64_t>{1, 10, 25}));
+  EXPECT_EQ(parse_over("clients=1..10", {})->key, "clients");
+}
+
+TEST(Over, Mistakes) {
+  EXPECT_NE(mistake("clients").find("'clients' is not of the form key=first..last"), std::string::npos);
+  EXPECT_NE(mistake("clients=10..10").find("10 is not above 10"), std::string::npos);
+  EXPECT_NE(mistake("clients=0..10").find("no range of whole numbers above 0"), std::string::npos);
+  EXPECT_NE(mistake("clients=5,3").find("the sizes must rise: 3 after 5"), std::string::npos);
+  EXPECT_NE(mistake("clients=5,x").find("'x' is no whole number"), std::string::npos);
+  EXPECT_NE(mistake("clients=5").find("one size shows no growth"), std::string::npos);
+}
+
+// A server that is down for 1 s and then takes everybody: every 500 ms that is 3 requests a client (0, 0.5,
+// 1), every 250 ms 5.
+GrowthRequest by_hand(std::string metric) {
+  return {*find_policy("fixed:base=500ms", {}),
+          {*find_policy("fixed:base=250ms", {})},
+          {"outage-then-limit"},
+          {"concurrency_limit=1000000"},
+          {"clients", {10, 100, 1000}},
+          {1, 2, 3},
+          {std::move(metric)},
+          1};
+}
+
+TEST(Growth, RequestsOfAFixedDelay) {
+  const auto report = grow(by_hand("requests"));
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->comparisons.size(), 1);
+  const GrowthComparison& c = report->comparisons[0];
+  EXPECT_EQ(c.baseline_trend.means, (std::vector<double>{30, 300, 3000}));
+  EXPECT_EQ(c.candidate_trend.means, (std::vector<double>{50, 500, 5000}));
+  for (const auto& step : c.steps) {
+    EXPECT_NEAR(*step.effect, 2.0 / 3, 1e-15);
+    EXPECT_FALSE(step.interval.has_value());  // all seeds agree
+  }
+  EXPECT_NEAR(c.baseline_law.exponent, 1, 1e-14);
+  EXPECT_NEAR(c.baseline_law.scale, 3, 1e-12);
+  EXPECT_NEAR(c.candidate_law.scale, 5, 1e-12);
+  EXPECT_EQ(c.candidate_trend.direction, stats::Direction::rises);
+  const std::string text = growth_text(*report), json = growth_json(*report);
+  EXPECT_NE(text.find("      1000        3000        5000    +66.7 %   -\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("baseline : exponent 1.000"), std::string::npos) << text;
+  EXPECT_NE(json.find(R"("schema": "retrygate.growth/1")"), std::string::npos) << json;
+}
+
+TEST(Growth, NothingToGrow) {
+  const auto report = grow(by_hand("gave_up"));
+  ASSERT_TRUE(report);
+  EXPECT_NE(growth_text(*report).find("no power law goes through 0; the mean stays the same"),
+            std::string::npos);
+}
+
+TEST(Growth, DrawnPoliciesHaveIntervals) {
+  GrowthRequest request = by_hand("requests");
+  request.candidates = {*find_policy("full-jitter", {})};
+  request.seeds = {1, 2, 3, 4, 5, 6, 7, 8};
+  const auto report = grow(request);
+  ASSERT_TRUE(report);
+  const GrowthComparison& c = report->comparisons[0];
+  EXPECT_TRUE(c.candidate_law.interval.has_value());
+  EXPECT_LT(c.candidate_law.interval->low, 1);
+  EXPECT_GT(c.candidate_law.interval->high, 1);
+  for (const auto& step : c.steps) EXPECT_TRUE(step.interval.has_value());
+}
+
+TEST(Growth, AKeyThatTheScenarioLacks) {
+  GrowthRequest request = by_hand("requests");
+  request.over.key = "clienst";
+  const auto report = grow(request);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().size(), 1) << to_string(report.error());
+  EXPECT_NE(to_string(report.error()).find("clienst"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace retrygate::ci
