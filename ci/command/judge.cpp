@@ -1,0 +1,107 @@
+#include "ci/command/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "ci/command/explore.hpp"
+#include "ci/gate.hpp"
+#include "ci/json_io.hpp"
+#include "ci/suite.hpp"
+
+namespace retrygate::ci {
+namespace {
+
+// Every reporter's file and the samples, whatever --format says.
+Errors write_reports(const GateRun& result, const std::string& folder) {
+  Errors errors;
+  std::error_code fault;
+  std::filesystem::create_directories(folder, fault);
+  if (fault) return {{{folder, 0, 0}, "cannot make this folder: " + fault.message(), "nothing was written"}};
+  const auto write = [&](std::string_view name, const std::string& text) {
+    if (const auto done = write_file((std::filesystem::path(folder) / name).string(), text); !done)
+      errors.push_back(done.error().front());
+  };
+  for (const Reporter& reporter : reporters()) {
+    if (!reporter.file.empty()) write(reporter.file, reporter.render(result.report));
+  }
+  write("samples.json", samples_json(result.samples));
+  return errors;
+}
+
+// A suite's run as a report: on the terminal, and as files where asked.
+ExitCode report_on(const Suite& suite, const GateOptions& options, const Shown& shown, const std::string& out,
+                   const std::string& command) {
+  auto result = run_gate(suite, options);
+  if (!result) return refuse(result.error());
+  result->report.run.command = command;
+  print(result->report, shown);
+  if (!out.empty()) {
+    if (const Errors errors = write_reports(*result, out); !errors.empty()) return refuse(errors);
+  }
+  return result->report.code;
+}
+
+std::vector<std::string_view> metric_ids() {
+  std::vector<std::string_view> ids;
+  for (const Metric& metric : metrics()) ids.push_back(metric.id);
+  return ids;
+}
+
+// "peak_1s" is estimated, "peak_1s:10%" is judged.
+std::optional<Margin> read_metric(const std::string& text, Errors& errors) {
+  const Where where{"--metric", 1, 1};
+  const std::size_t colon = text.find(':');
+  const std::string id = text.substr(0, colon);
+  if (!keep(find_metric(id, where), errors)) return std::nullopt;
+  if (colon == std::string::npos) return Margin{id, {}, false, {}, where};
+  return keep(parse_margin(id, std::string_view(text).substr(colon + 1),
+                           {"--metric", 1, static_cast<int>(colon) + 2}),
+              errors);
+}
+
+}  // namespace
+
+ExitCode gate(const GateCommand& options, const std::string& command) {
+  const auto suite = find_suite(options.suite, metric_ids());
+  if (!suite) return refuse(suite.error());
+  const GateOptions gate{inconclusive(options.shown), options.threads, options.baseline};
+  if (!options.update) return report_on(*suite, gate, options.shown, options.out, command);
+  const auto told = update_baseline(*suite, gate);
+  if (!told) return refuse(told.error());
+  fmt::print("{}", *told);
+  return ExitCode::pass;
+}
+
+ExitCode compare(const CompareCommand& options, const std::string& command) {
+  Errors errors;
+  const auto baseline = keep(find_policy(options.baseline, {"--baseline", 1, 1}), errors);
+  auto candidates = find_policies(options.candidates, "--candidate", errors);
+  const auto seeds = keep(parse_seeds(options.seeds, {"--seeds", 1, 1}), errors);
+  std::vector<std::string> wanted = options.metrics;
+  if (wanted.empty()) wanted = {"peak_100ms", "peak_1s", "completion_s", "requests", "gave_up"};
+  std::vector<Margin> margins;
+  for (const std::string& text : wanted) {
+    if (auto margin = read_metric(text, errors)) margins.push_back(std::move(*margin));
+  }
+  for (const std::string& scenario : options.scenarios)
+    keep(find_scenario(scenario, {"--scenario", 1, 1}, options.set), errors);
+  if (!errors.empty()) return refuse(errors);
+  if (!options.over.empty())
+    return compare_growth(
+        {*baseline, candidates, options.scenarios, options.set, {}, seeds->values(), {}, options.threads},
+        {options.over, options.out, options.shown.format}, margins);
+  Suite suite;
+  suite.name = "compare";
+  suite.compare.push_back({*baseline,
+                           std::move(candidates),
+                           options.scenarios,
+                           options.set,
+                           *seeds,
+                           std::move(margins),
+                           {"--scenario", 1, 1}});
+  return report_on(suite, {inconclusive(options.shown), options.threads}, options.shown, options.out,
+                   command);
+}
+
+}  // namespace retrygate::ci
