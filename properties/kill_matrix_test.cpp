@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "policies/named.hpp"
@@ -73,6 +75,27 @@ TEST(KillMatrix, KindsAndInvariantsAreKnown) {
     EXPECT_EQ(std::count(fault_kinds().begin(), fault_kinds().end(), mutant.kind), 1) << mutant.id;
     EXPECT_NE(invariants().find(mutant.killed_by), nullptr) << mutant.id;
   }
+}
+
+// Kind of fault -> mutants -> invariants that find them, as properties/README.md shows it. Two mutants at
+// least for each kind, or one where one report is known.
+TEST(KillMatrix, TheGuideShowsEveryKindOfFault) {
+  std::string table = "| kind of fault | mutants | found by |\n| --- | --- | --- |\n";
+  const std::set<std::string_view> one_report{"cap_terminates_or_wraps", "infinite_retry"};
+  for (const std::string_view kind : fault_kinds()) {
+    std::vector<std::string_view> names;
+    std::set<std::string_view> killers;
+    for (const Mutant& mutant : mutants()) {
+      if (mutant.kind != kind) continue;
+      names.push_back(mutant.id);
+      killers.insert(mutant.killed_by);
+    }
+    EXPECT_GE(names.size(), one_report.contains(kind) ? 1U : 2U) << kind;
+    table += fmt::format("| {} | {} | {} |\n", kind, fmt::join(names, ", "), fmt::join(killers, ", "));
+  }
+  std::ifstream file(RETRYGATE_SOURCE_DIR "/properties/README.md");
+  const std::string guide{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(guide.find(table), std::string::npos) << "properties/README.md has to hold:\n" << table;
 }
 
 TEST(KillMatrix, EveryInvariantKills) {

@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 # Installs the libraries retrygate::policies, ::sim and ::stats and the command, as far as they exist.
-# The properties stay inside: a consumer needs neither RapidCheck nor GoogleTest.
+# The properties come as the component gtest; who does not ask for it needs neither RapidCheck nor GoogleTest.
 function(retrygate_package)
   set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/retrygate")
   set(libraries "")
@@ -16,6 +16,11 @@ function(retrygate_package)
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/retrygate")
   install(EXPORT retrygate NAMESPACE retrygate:: FILE retrygate-targets.cmake DESTINATION "${config_dir}")
+  install(TARGETS retrygate_properties retrygate_gtest EXPORT retrygate-gtest
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/retrygate")
+  install(EXPORT retrygate-gtest NAMESPACE retrygate:: FILE retrygate-gtest-targets.cmake
+    DESTINATION "${config_dir}")
   if(TARGET retrygate_cli)
     install(TARGETS retrygate_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
@@ -52,5 +57,10 @@ function(retrygate_package)
       "-DGENERATOR=${CMAKE_GENERATOR}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DFLAGS=${flags}"
       -P "${PROJECT_SOURCE_DIR}/ci/cmake/consumer_test.cmake")
     set_tests_properties(package.consumer PROPERTIES TIMEOUT 300)
+    add_test(NAME package.consumer-gtest COMMAND "${CMAKE_COMMAND}"
+      "-DBUILD=${PROJECT_BINARY_DIR}" "-DSOURCE=${PROJECT_SOURCE_DIR}/ci/consumer-gtest"
+      "-DGENERATOR=${CMAKE_GENERATOR}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DFLAGS=${flags}"
+      -P "${PROJECT_SOURCE_DIR}/ci/cmake/consumer_gtest_test.cmake")
+    set_tests_properties(package.consumer-gtest PROPERTIES TIMEOUT 300)
   endif()
 endfunction()

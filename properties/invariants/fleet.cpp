@@ -284,7 +284,8 @@ void add_fleet(Shelf<Invariant>& shelf) {
        &synchronised});
   shelf.add({"calls-isolated", must, exact, "A call decides as it would if it were alone.",
              "Shared counters make one call's failures the other's delays.", "cenkalti/backoff#183",
-             [](const Subject& s) { return !s.loop; }, &isolated});
+             [](const Subject& s) { return !s.loop && !s.contract.budget && !s.contract.breaker; },
+             &isolated});
 }
 
 }  // namespace retrygate

@@ -1,4 +1,6 @@
 // Faults of counting, of time limits and of state that is shared.
+#include <limits>
+
 #include "properties/mutants/mutant.hpp"
 
 namespace retrygate {
@@ -90,6 +92,14 @@ void add_limits(Shelf<Mutant>& shelf) {
              Miscounts{3, 4},
              {"amplification-bounded"},
              "one attempt more in every call is that much more load"});
+  // A maximum that is null is taken for no maximum; no retry was meant.
+  shelf.add({"null-is-for-ever",
+             "infinite_retry",
+             "attempts-exact",
+             "lightning-js/renderer#648",
+             Miscounts{1, std::numeric_limits<std::int64_t>::max()},
+             {"amplification-bounded"},
+             "retries without end are load without end"});
   // Five retries configured, so six attempts; four retries made.
   shelf.add(
       {"one-retry-short", "attempts_off_by_one", "attempts-exact", "NLnetLabs/domain#354", Miscounts{6, 5}});

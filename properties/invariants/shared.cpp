@@ -1,0 +1,370 @@
+// Budgets and breakers: what all calls of a client share. Random sequences of commands are given to the
+// subject and to models written from the contract alone; the subject must do what one of the models allows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+
+#include "properties/walk.hpp"
+
+namespace retrygate {
+namespace {
+
+using Complaint = std::optional<std::string>;
+
+constexpr double close = 1e-6;  // tokens: sums of doubles may round either way
+
+// What the subject does, told to a model. Each returns a complaint or nothing.
+struct Model {
+  virtual ~Model() = default;
+  virtual Complaint asked(std::int64_t attempt, Instant now, bool admitted) = 0;  // before a send
+  virtual Complaint ended(std::int64_t attempt, Instant now, bool success, bool call_over) = 0;
+  virtual Complaint decided(Instant now, const Decision&) = 0;  // after a failure
+};
+
+// Sequences are made of calls, one after the other; a command is a burst of one kind.
+class Run {
+ public:
+  // Refusals for another reason than this one end a call and say nothing about the model.
+  Run(const Subject& subject, const Case& c, Model& model, Stop reason)
+      : subject_(subject),
+        case_(c),
+        model_(model),
+        reason_(reason),
+        client_(fresh_client(subject)),
+        now_{c.started} {}
+
+  Complaint play() {
+    constexpr std::int64_t commands = 24;
+    const std::int64_t length = std::min(case_.attempt, commands);
+    for (std::int64_t i = 0; i < length; ++i) {
+      const auto place = static_cast<std::size_t>(i) * 3;
+      constexpr std::array<int, 4> bursts{1, 3, 20, 130};
+      const int times = bursts.at(pick(case_, place + 1, bursts.size()));
+      const std::size_t kind = pick(case_, place, 5);
+      if (kind == 4) pass(pick(case_, place + 2, 4));
+      for (int k = 0; k < times && kind < 4; ++k) {
+        if (auto wrong = call(kind != 3 ? times : 0)) return fmt::format("command {}: {}", i + 1, *wrong);
+        if (kind < 3) break;  // one call that fails so often
+      }
+    }
+    return {};
+  }
+
+ private:
+  void pass(std::size_t how_long) {
+    const Duration open_for =
+        subject_.contract.breaker ? subject_.contract.breaker->open_for : Duration::s(1);
+    const std::array<Duration, 4> lengths{Duration::us(1'013), open_for / 2, open_for + Duration::us(7'013),
+                                          Duration::s(1'000)};
+    now_ = now_ + lengths.at(how_long);
+  }
+
+  // A call whose first `failures` attempts fail.
+  Complaint call(int failures) {
+    Case c = case_;
+    c.call = ++calls_;
+    c.started = now_.since_start;
+    CallUnderTest call(subject_, c, client_);
+    const Status failure = retryable(subject_.contract);
+    for (std::int64_t n = 1;; ++n) {
+      bool admitted = true;
+      if (auto wrong = ask(call, n, admitted)) return wrong;
+      if (!admitted) return {};
+      now_ = now_ + Duration::ms(1);
+      const bool success = n > failures;
+      const Decision decision = call.tell(n, now_, {{success ? Status::http(200) : failure}});
+      const bool over = success || decision.stops();
+      if (auto wrong = model_.ended(n, now_, success, over)) return wrong;
+      if (!success) {
+        if (auto wrong = model_.decided(now_, decision)) return wrong;
+      }
+      if (over) return {};
+      now_ = now_ + std::max(Duration{}, decision.delay());
+    }
+  }
+
+  Complaint ask(CallUnderTest& call, std::int64_t attempt, bool& admitted) {
+    const Instant first_asked = now_;
+    for (;;) {
+      const Decision decision = call.ask(attempt, now_);
+      if (decision.stops() || decision.delay() <= Duration{}) {
+        admitted = !decision.stops();
+        if (!admitted && decision.why() != reason_) return {};
+        return model_.asked(attempt, now_, admitted);
+      }
+      now_ = now_ + decision.delay();
+      // Half a request per second is the least rate of the adaptive mode.
+      if (now_ - first_asked > Duration::s(60) && !subject_.contract.breaker)
+        return fmt::format("attempt {} is kept waiting for a minute and more", attempt);
+    }
+  }
+
+  const Subject& subject_;
+  const Case& case_;
+  Model& model_;
+  Stop reason_;
+  Slot client_;
+  Instant now_;
+  std::uint64_t calls_ = 0;
+};
+
+// ---- budgets ----
+
+// Tokens of one reading of the contract: a retry is paid when it is decided, or when it is sent.
+struct Tokens {
+  const Budget& b;
+  bool eager;
+  double left = b.capacity;
+  Instant at = {};
+  double last_cost = 0;
+  bool wrong = false;
+
+  void refill(Instant now) {
+    if (b.kind == BudgetKind::token_bucket)
+      left = std::min(b.capacity, left + b.refill_per_s * (now - at).seconds());
+    at = now;
+  }
+  double needed() const { return b.kind == BudgetKind::grpc_throttle ? b.capacity / 2 : b.cost; }
+  // gRPC retries while strictly more than half is left; the others while the cost is there.
+  bool surely(bool enough) const {
+    if (b.kind == BudgetKind::grpc_throttle) return enough ? left > needed() : left <= needed();
+    return enough ? left >= needed() + close : left < needed() - close;
+  }
+  void pay() {
+    if (b.kind == BudgetKind::grpc_throttle) return;
+    last_cost = b.cost;
+    left = std::max(0.0, left - b.cost);
+  }
+};
+
+class TokenModel final : public Model {
+ public:
+  explicit TokenModel(const Budget& b) : readings_{Tokens{b, true}, Tokens{b, false}} {}
+
+  Complaint asked(std::int64_t attempt, Instant now, bool admitted) override {
+    for (Tokens& t : readings_) {
+      t.refill(now);
+      if (attempt == 1) {
+        t.last_cost = 0;
+        continue;
+      }
+      if (t.eager) {
+        t.wrong = t.wrong || !admitted;
+        continue;
+      }
+      if (admitted ? t.surely(false) : t.surely(true)) t.wrong = true;
+      if (admitted) t.pay();
+    }
+    if (attempt == 1) return {};
+    return verdict(admitted ? "a retry is sent" : "a retry is refused", attempt);
+  }
+  Complaint ended(std::int64_t attempt, Instant now, bool success, bool) override {
+    attempt_ = attempt;
+    for (Tokens& t : readings_) {
+      t.refill(now);
+      if (t.b.kind == BudgetKind::grpc_throttle)
+        // Thousandths: the specification allows three decimals of the ratio and no more.
+        t.left = std::round(1000 * std::clamp(t.left + (success ? t.b.ratio : -1), 0.0, t.b.capacity)) / 1000;
+      if (t.b.kind == BudgetKind::aws_quota && success)
+        t.left = std::min(t.b.capacity, t.left + (t.last_cost > 0 ? t.last_cost : 1));
+    }
+    return {};
+  }
+  Complaint decided(Instant, const Decision& d) override {
+    if (d.stops() && d.why() != Stop::budget) return {};
+    for (Tokens& t : readings_) {
+      if (d.stops() && t.surely(true)) t.wrong = true;
+      if (!d.stops() && t.eager) {
+        if (t.surely(false)) t.wrong = true;
+        t.pay();
+      }
+    }
+    return verdict(d.stops() ? "a retry is refused" : "a retry is decided", attempt_ + 1);
+  }
+
+ private:
+  Complaint verdict(std::string_view what, std::int64_t attempt) const {
+    if (!readings_[0].wrong || !readings_[1].wrong) return {};
+    return fmt::format("{} (attempt {}) with {:.6g} of {:.6g} tokens left", what, attempt, readings_[0].left,
+                       readings_[0].b.capacity);
+  }
+  std::array<Tokens, 2> readings_;
+  std::int64_t attempt_ = 0;
+};
+
+// Calls and retries within the window. What is between half a window and one and a half ago may count or not:
+// a budget may keep slices.
+class RatioModel final : public Model {
+ public:
+  explicit RatioModel(const Budget& b) : b_(b) {}
+  Complaint asked(std::int64_t attempt, Instant now, bool admitted) override {
+    if (attempt == 1) {
+      if (admitted) calls_.push_back(now);
+      return {};
+    }
+    if (!admitted) return denied(now);
+    retries_.push_back(now);
+    const double most = b_.ratio * count(calls_, now, 1.5) + 1.5 * b_.reserve_per_s * b_.window.seconds();
+    const double made = count(retries_, now, 0.5);
+    if (made <= most + 1 + close) return {};
+    return fmt::format("{} retries within {}, at most {:.6g} are allowed", made, to_string(b_.window), most);
+  }
+  Complaint ended(std::int64_t, Instant, bool, bool) override { return {}; }
+  Complaint decided(Instant now, const Decision& d) override {
+    return d.stops() && d.why() == Stop::budget ? denied(now) : Complaint{};
+  }
+
+ private:
+  double count(const std::vector<Instant>& times, Instant now, double windows) const {
+    const Duration within = b_.window.scaled(windows);
+    return static_cast<double>(
+        std::count_if(times.begin(), times.end(), [&](Instant t) { return now - t <= within; }));
+  }
+  Complaint denied(Instant now) const {
+    const double least = b_.ratio * count(calls_, now, 0.5);
+    const double made = count(retries_, now, 1.5);
+    if (made + 1 > least - close) return {};
+    return fmt::format("a retry is refused after {} of {:.6g} within {}", made, least, to_string(b_.window));
+  }
+  const Budget& b_;
+  std::vector<Instant> calls_, retries_;
+};
+
+// Rates and throttles: that a send is let through in time is checked while it is asked for; a throttle
+// refuses nobody while nothing has failed.
+class RateModel final : public Model {
+ public:
+  explicit RateModel(const Budget& b) : b_(b) {}
+  Complaint asked(std::int64_t, Instant, bool admitted) override {
+    if (admitted || failed_ || b_.kind != BudgetKind::sre_throttle) return {};
+    return "a send is refused although no attempt has failed";
+  }
+  Complaint ended(std::int64_t, Instant, bool success, bool) override {
+    failed_ = failed_ || !success;
+    return {};
+  }
+  Complaint decided(Instant, const Decision&) override { return {}; }
+
+ private:
+  const Budget& b_;
+  bool failed_ = false;
+};
+
+Finding budget_conserved(const Subject& subject, const Trial& trial) {
+  const Budget& b = *subject.contract.budget;
+  return search(trial, [&](const Case& c) {
+    return unless_raised([&]() -> Complaint {
+      using enum BudgetKind;
+      if (b.kind == ratio) {
+        RatioModel model(b);
+        return Run(subject, c, model, Stop::budget).play();
+      }
+      if (b.kind == aws_adaptive || b.kind == sre_throttle) {
+        RateModel model(b);
+        return Run(subject, c, model, Stop::budget).play();
+      }
+      TokenModel model(b);
+      return Run(subject, c, model, Stop::budget).play();
+    });
+  });
+}
+
+// ---- breakers ----
+
+class BreakerModel final : public Model {
+ public:
+  explicit BreakerModel(const Breaker& b) : b_(b) {}
+
+  Complaint asked(std::int64_t attempt, Instant now, bool admitted) override {
+    // A breaker around calls is asked at their start.
+    if (b_.unit == BreakerUnit::call && attempt > 1) return {};
+    if (state_ == State::open && now >= opened_ + b_.open_for) {
+      state_ = State::half_open;
+      in_a_row_ = 0;
+    }
+    if (admitted && state_ == State::open)
+      return fmt::format("attempt {} is sent {} after the breaker opened for {}", attempt,
+                         to_string(now - opened_), to_string(b_.open_for));
+    if (!admitted && state_ != State::open)
+      return fmt::format("attempt {} is refused although the breaker is {}", attempt,
+                         state_ == State::closed ? "closed" : "half open and nothing else is on trial");
+    return {};
+  }
+  Complaint ended(std::int64_t, Instant now, bool success, bool call_over) override {
+    if (b_.unit == BreakerUnit::attempt || call_over) count(now, success);
+    return {};
+  }
+  Complaint decided(Instant, const Decision& d) override {
+    if (d.stops() && d.why() == Stop::breaker && state_ != State::open)
+      return "a failed call ends because of the breaker, which is not open";
+    return {};
+  }
+
+ private:
+  enum class State { closed, open, half_open };
+
+  void count(Instant now, bool success) {
+    if (state_ == State::half_open) {
+      if (!success) return open(now);
+      if (++in_a_row_ >= b_.successes) close_again();
+      return;
+    }
+    if (state_ == State::open) return;
+    in_a_row_ = success ? 0 : in_a_row_ + 1;
+    if (b_.failures > 0 && in_a_row_ >= b_.failures) return open(now);
+    if (b_.failures > 0) return;
+    last_.push_back(!success);
+    if (static_cast<std::int64_t>(last_.size()) > b_.window_calls) last_.pop_front();
+    const auto failed = static_cast<double>(std::count(last_.begin(), last_.end(), true));
+    if (static_cast<std::int64_t>(last_.size()) == b_.window_calls &&
+        failed >= b_.failure_ratio * static_cast<double>(b_.window_calls) - close)
+      open(now);
+  }
+  void open(Instant now) {
+    state_ = State::open;
+    opened_ = now;
+  }
+  void close_again() {
+    state_ = State::closed;
+    in_a_row_ = 0;
+    last_.clear();
+  }
+
+  const Breaker& b_;
+  State state_ = State::closed;
+  Instant opened_;
+  std::int64_t in_a_row_ = 0;
+  std::deque<bool> last_;  // true: failed
+};
+
+Finding breaker_states(const Subject& subject, const Trial& trial) {
+  return search(trial, [&](const Case& c) {
+    return unless_raised([&]() -> Complaint {
+      BreakerModel model(*subject.contract.breaker);
+      return Run(subject, c, model, Stop::breaker).play();
+    });
+  });
+}
+
+}  // namespace
+
+void add_shared(Shelf<Invariant>& shelf) {
+  using enum Level;
+  using enum Evidence;
+  shelf.add(
+      {"budget-conserved", must, exact,
+       "Retries are refused when the budget is spent, and only then; it refills as declared.",
+       "A budget that is never filled up again turns retries off for good; one that leaks does not protect.",
+       "aws/aws-sdk-java-v2#5345", [](const Subject& s) { return s.contract.budget && !s.loop; },
+       &budget_conserved});
+  shelf.add({"breaker-states", must, exact,
+             "The breaker opens, tries and closes after the declared outcomes of the declared unit.",
+             "A breaker that counts attempts opens inside one call that would have succeeded.",
+             "jvoegele/external_service#93", [](const Subject& s) { return s.contract.breaker && !s.loop; },
+             &breaker_states});
+}
+
+}  // namespace retrygate
