@@ -1,0 +1,420 @@
+// How often the decisions and the intervals err where the truth is known. Prints Markdown tables; exit 1
+// when a rate that is promised is not kept. Every row is deterministic. Usage: retrygate_calibrate [--short]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policies/named.hpp"
+#include "sim/sweep.hpp"
+#include "stats/bootstrap.hpp"
+#include "stats/decide.hpp"
+#include "stats/distributions.hpp"
+#include "stats/equivalence.hpp"
+#include "stats/mann_whitney.hpp"
+#include "stats/parallel.hpp"
+#include "stats/power.hpp"
+#include "stats/proportions.hpp"
+#include "stats/quantile_interval.hpp"
+#include "stats/sample.hpp"
+#include "stats/signed_rank.hpp"
+#include "stats/student.hpp"
+#include "stats/until_decided.hpp"
+
+namespace retrygate::stats {
+namespace {
+
+// A measured rate, what was stated of it, and whether that is a promise.
+enum class Stated { at_most, at_least, about };
+struct Rate {
+  Share seen;
+  double stated = alpha;
+  Stated kind = Stated::at_most;
+  bool promised = true;
+};
+
+// Kept unless the exact 99.9 % interval of the rate excludes what was stated.
+bool kept(const Rate& rate) {
+  const Interval i = clopper_pearson(rate.seen, 0.999);
+  switch (rate.kind) {
+    case Stated::at_most:
+      return i.low <= rate.stated;
+    case Stated::at_least:
+      return i.high >= rate.stated;
+    case Stated::about:
+      return i.low <= rate.stated && rate.stated <= i.high;
+  }
+  return false;
+}
+
+int broken = 0;  // promises
+
+// "5.33 % (3.08 .. 8.52)", with a mark when what was stated is not kept.
+std::string cell(const Rate& rate) {
+  const Interval i = clopper_pearson(rate.seen, 0.95);
+  const bool good = kept(rate);
+  if (!good && rate.promised) ++broken;
+  return fmt::format("{:.2f} % ({:.2f} .. {:.2f}){}", 100 * rate.seen.value(), 100 * i.low, 100 * i.high,
+                     good            ? ""
+                     : rate.promised ? " **not kept**"
+                                     : " (!)");
+}
+
+void head(const std::string& title, const std::string& columns) {
+  fmt::print("\n{}\n\n| {} |\n|", title, columns);
+  for (std::size_t n = 1 + static_cast<std::size_t>(std::count(columns.begin(), columns.end(), '|')); n > 0;
+       --n)
+    fmt::print(" --- |");
+  fmt::print("\n");
+}
+
+template <class... Cells>
+void row(const Cells&... cells) {
+  (fmt::print("| {} ", cells), ...);
+  fmt::print("|\n");
+  std::fflush(stdout);
+}
+
+// Runs numbered 0 .. runs-1 on all cores; `one` says in which of `kinds` ways a run counts.
+std::vector<Share> count(std::size_t runs, std::size_t kinds,
+                         const std::function<std::vector<bool>(std::uint64_t)>& one) {
+  std::vector<std::atomic<std::int64_t>> hits(kinds);
+  constexpr std::size_t piece = 50;
+  in_parallel((runs + piece - 1) / piece, 0, [&](std::size_t p) {
+    for (std::size_t run = p * piece; run < std::min(runs, (p + 1) * piece); ++run) {
+      const std::vector<bool> counts = one(run);
+      for (std::size_t k = 0; k < kinds; ++k) hits[k] += counts[k] ? 1 : 0;
+    }
+  });
+  std::vector<Share> all;
+  for (const auto& hit : hits) all.push_back({hit.load(), static_cast<std::int64_t>(runs)});
+  return all;
+}
+
+double normal(Rng& rng) { return normal_quantile(rng.unit() + 0x1p-54); }
+
+// A law of paired outcomes with its true mean difference.
+struct Outcomes {
+  std::string_view name;
+  double effect;
+  void (*draw)(Rng&, double& baseline, double& candidate);
+};
+const std::vector<Outcomes> laws = {
+    {"normal", 0, [](Rng& r, double& b, double& c) { b = 10 + normal(r), c = 10 + normal(r); }},
+    {"symmetric, heavy tails (t, 3)", 0,
+     [](Rng& r, double& b, double& c) { b = 0, c = student_quantile(r.unit() + 0x1p-54, 3); }},
+    {"skewed upwards (lognormal)", 1.6487212707001282,  // exp(1/2)
+     [](Rng& r, double& b, double& c) { b = 0, c = std::exp(normal(r)); }},
+    {"skewed downwards", -1.6487212707001282,
+     [](Rng& r, double& b, double& c) { b = std::exp(normal(r)), c = 0; }},
+    {"ties (-1, 0, 1)", 0,
+     [](Rng& r, double& b, double& c) {
+       b = 0, c = static_cast<double>(r.below(4) / 3) - static_cast<double>(r.below(4) / 3);
+     }},
+    {"censored at the horizon",
+     1.2642411176571153 - 0.86466471676338730813,  // 2 (1 - exp(-1)) and 1 - exp(-2)
+     [](Rng& r, double& b, double& c) {
+       b = std::min(2.0, -std::log1p(-r.unit()));
+       c = std::min(2.0, -2 * std::log1p(-r.unit()));
+     }},
+    {"rare events (2 % of seeds)", 0.02,
+     [](Rng& r, double& b, double& c) { b = 0, c = r.unit() < 0.02 ? 1 : 0; }},
+};
+
+Question drawn(const Outcomes& law, std::size_t n, std::uint64_t run, std::uint64_t salt = 0) {
+  Rng rng = StreamKey(Seed{run}, Stream::generator, salt).at(n);
+  Question q;
+  q.pairs.baseline.resize(n);
+  q.pairs.candidate.resize(n);
+  for (std::size_t i = 0; i < n; ++i) law.draw(rng, q.pairs.baseline[i], q.pairs.candidate[i]);
+  return q;
+}
+
+// One question failed or passed by itself, whatever Holm makes of its neighbours: questions are put together
+// only to share their resamples.
+bool fails(const Ruling& r) {
+  return r.p ? r.answer != Answer::pass && *r.p <= alpha : r.answer == Answer::fail;
+}
+
+// The truth sits exactly at the margin: every fail and every pass is an error.
+void at_the_margin(std::size_t runs, const std::vector<std::size_t>& sizes) {
+  head(fmt::format("The truth at the margin, {} runs each: stated <= 5 % fail, <= 5 % pass, >= 90 % of the "
+                   "intervals hold "
+                   "it. Below 30 seeds Student's t, from 30 on bootstrap-t. (!): above what is stated, and "
+                   "no promise: no rule "
+                   "can keep it for a few strongly skewed seeds.",
+                   runs),
+       "differences | seeds | fail | pass | interval holds the truth");
+  for (const std::size_t n : sizes) {
+    const auto seen = count(runs, 3 * laws.size(), [&](std::uint64_t run) {
+      std::vector<Question> all;
+      for (const Outcomes& law : laws) {
+        Question q = drawn(law, n, run);
+        // A margin is not negative: a constant is added to both sides of the question instead.
+        for (double& v : q.pairs.candidate) v += std::max(0.0, -law.effect);
+        q.margin = law.effect + std::max(0.0, -law.effect);
+        all.push_back(std::move(q));
+      }
+      const auto rulings = *decide(all, Seed{run});
+      std::vector<bool> counts;
+      for (std::size_t k = 0; k < laws.size(); ++k) {
+        const Ruling& r = rulings[k];
+        counts.push_back(fails(r));
+        counts.push_back(r.answer == Answer::pass);
+        // No interval is no false one.
+        counts.push_back(!r.low || !r.high || (*r.low <= all[k].margin && all[k].margin <= *r.high));
+      }
+      return counts;
+    });
+    for (std::size_t k = 0; k < laws.size(); ++k) {
+      // What no rule can promise for few strongly skewed seeds is published as it is.
+      const bool plain = laws[k].effect == 0;
+      row(laws[k].name, n, cell({seen[3 * k], alpha, Stated::at_most, plain}),
+          cell({seen[3 * k + 1], alpha, Stated::at_most, plain}),
+          cell({seen[3 * k + 2], 1 - 2 * alpha, Stated::at_least, plain}));
+    }
+  }
+}
+
+// The intervals of the procedures on their own ground and beyond it.
+void coverage(std::size_t runs) {
+  head(fmt::format("Coverage of 90 % intervals, {} runs each; for shares exact, summed over all outcomes of "
+                   "200 trials.",
+                   runs),
+       "interval | of | data | seeds | holds the truth");
+  struct Study {
+    std::string_view what, of, data;
+    std::size_t n;
+    double truth;
+    bool promised;
+    std::function<Interval(std::uint64_t run, std::size_t n)> interval;
+  };
+  constexpr double level = 1 - 2 * alpha;
+  const auto sample = [](std::uint64_t run, std::size_t n, std::uint64_t salt, double (*draw)(Rng&)) {
+    Rng rng = StreamKey(Seed{run}, Stream::generator, salt).at(n);
+    std::vector<double> x(n);
+    for (double& v : x) v = draw(rng);
+    return x;
+  };
+  const auto gaussian = [](Rng& r) { return normal(r); };
+  const auto lognormal = [](Rng& r) { return std::exp(normal(r)); };
+  const auto resampled = [=](bool bca) {
+    return [=](std::uint64_t run, std::size_t n) {
+      const auto x = sample(run, n, 1, lognormal);
+      const Functional mean_of{};
+      const auto done = intervals(drawn_law(x, mean_of, {2'000, Seed{run}, 1}), mean(x),
+                                  jackknife(x, mean_of).acceleration, level);
+      return bca ? Interval{done.bca_low.value_or(0), done.bca_high.value_or(0)}
+                 : Interval{done.percentile.low, done.percentile.high};
+    };
+  };
+  const std::vector<Study> studies = {
+      {"Student's t", "the mean", "normal", 10, 0, true,
+       [=](std::uint64_t run, std::size_t n) {
+         const auto x = sample(run, n, 1, gaussian);
+         const TTest t = t_one_sample(x, {.level = level});
+         return Interval{*t.low, *t.high};
+       }},
+      {"Welch's t", "the difference of means", "normal, sd 1 and 3", 20, 0, true,
+       [=](std::uint64_t run, std::size_t n) {
+         const auto x = sample(run, n, 1, gaussian);
+         auto y = sample(run, n / 2, 2, gaussian);
+         for (double& v : y) v *= 3;
+         const TTest t = t_welch(x, y, {.level = level});
+         return Interval{*t.low, *t.high};
+       }},
+      {"percentile bootstrap", "the mean", "lognormal", 50, std::exp(0.5), false, resampled(false)},
+      {"BCa bootstrap", "the mean", "lognormal", 50, std::exp(0.5), false, resampled(true)},
+      {"Hodges-Lehmann, exact", "the shift", "normal", 20, 0, true,
+       [=](std::uint64_t run, std::size_t n) {
+         const auto shift =
+             hodges_lehmann(sample(run, n, 1, gaussian), sample(run, n, 2, gaussian), level, Law::exact);
+         return Interval{shift->low, shift->high};
+       }},
+      {"pseudomedian, exact", "the centre", "normal", 20, 0, true,
+       [=](std::uint64_t run, std::size_t n) {
+         const auto centre = pseudomedian(sample(run, n, 1, gaussian), level, Law::exact);
+         return Interval{centre->low, centre->high};
+       }},
+      {"order statistics", "the 95 % quantile", "lognormal", 200, std::exp(1.6448536269514722), true,
+       [=](std::uint64_t run, std::size_t n) {
+         const auto q = quantile_interval(sorted(sample(run, n, 1, lognormal)), 0.95, level);
+         return Interval{q.low, q.high};
+       }},
+      {"Fieller", "the ratio of paired means", "normal, means 10 and 12", 30, 1.2, true,
+       [=](std::uint64_t run, std::size_t n) {
+         auto x = sample(run, n, 1, gaussian), y = sample(run, n, 2, gaussian);
+         for (double& v : x) v += 12;
+         for (double& v : y) v += 10;
+         const FiellerRatio r = ratio_paired(x, y, level);
+         return r.interval.value_or(Interval{});
+       }},
+      {"sign test", "the median", "lognormal", 20, 1, true, [=](std::uint64_t run, std::size_t n) {
+         const SignTest t = sign_test(sample(run, n, 1, lognormal), level);
+         return Interval{t.low, t.high};
+       }}};
+  for (const Study& study : studies) {
+    const auto seen = count(runs, 1, [&](std::uint64_t run) {
+      const Interval i = study.interval(run, study.n);
+      return std::vector<bool>{i.low <= study.truth && study.truth <= i.high};
+    });
+    row(study.what, study.of, study.data, study.n, cell({seen[0], level, Stated::at_least, study.promised}));
+  }
+  const std::vector<std::pair<std::string_view, Interval (*)(Share, double)>> shares = {
+      {"Clopper-Pearson", &clopper_pearson}, {"Wilson", &wilson}, {"Jeffreys", &jeffreys}};
+  for (const auto& [name, interval] : shares) {
+    for (const double p : {0.02, 0.1, 0.5}) {
+      double covered = 0;
+      for (std::int64_t k = 0; k <= 200; ++k) {
+        const Interval i = interval({k, 200}, level);
+        if (i.low <= p && p <= i.high) covered += binomial_pmf(k, 200, p);
+      }
+      row(name, fmt::format("a share of {}", p), "binomial", 200, fmt::format("{:.2f} %", 100 * covered));
+    }
+  }
+}
+
+// Planted regressions against what the design functions foretell.
+void power(std::size_t runs) {
+  head(fmt::format("Planted regressions at margin 0, {} runs each: the fraction that fails, and what "
+                   "`power_t` foretells.",
+                   runs),
+       "regression | seeds | fails | foretold");
+  constexpr std::size_t n = 200;
+  for (const double planted : {0.05, 0.10, 0.20}) {
+    // Baseline 10 +- 3, the candidate shares half of the variance: differences have sd 3.
+    const auto seen = count(runs, 1, [&](std::uint64_t run) {
+      Rng rng = StreamKey(Seed{run}, Stream::generator, 7).at(n);
+      Question q;
+      for (std::size_t i = 0; i < n; ++i) {
+        const double shared = normal(rng);
+        q.pairs.baseline.push_back(10 + 3 * std::sqrt(0.5) * (shared + normal(rng)));
+        q.pairs.candidate.push_back(10 * (1 + planted) + 3 * std::sqrt(0.5) * (shared + normal(rng)));
+      }
+      return std::vector<bool>{decide(std::vector{q}, Seed{run})->front().answer == Answer::fail};
+    });
+    const TPlan plan{TDesign::paired, 10 * planted, 3, alpha, false, true};
+    const double foretold = power_t(plan, n);
+    row(fmt::format("{:.0f} % of the mean, sd of the differences 30 %", 100 * planted), n,
+        cell({seen[0], foretold, Stated::about, true}), fmt::format("{:.2f} %", 100 * foretold));
+  }
+}
+
+void family(std::size_t runs) {
+  constexpr std::size_t n = 200, questions = 20;
+  const auto seen = count(runs, 1, [&](std::uint64_t run) {
+    std::vector<Question> all;
+    for (std::size_t k = 0; k < questions; ++k) all.push_back(drawn(laws[0], n, run, k + 1));
+    const auto rulings = *decide(all, Seed{run});
+    return std::vector<bool>{std::any_of(rulings.begin(), rulings.end(),
+                                         [](const Ruling& r) { return r.answer == Answer::fail; })};
+  });
+  head(fmt::format("A family of 20 metrics, all at their margins, {} runs: stated <= 5 %.", runs),
+       "what | seeds | fails");
+  row("any of the 20 fails", n, cell({seen[0], alpha, Stated::at_most, true}));
+}
+
+void sequence(std::size_t runs) {
+  head(fmt::format("`--until-decided`, 40 looks from 50 to 2000 seeds, the truth at the margin, {} runs "
+                   "each: stated <= 5 %.",
+                   runs),
+       "differences | fails at some look | passes at some look");
+  constexpr std::size_t n = 2000;
+  for (const std::size_t which : {0U, 2U, 5U}) {
+    const Outcomes& law = laws[which];
+    const auto seen = count(runs, 2, [&](std::uint64_t run) {
+      Question q = drawn(law, n, run);
+      q.margin = law.effect;
+      const Ruling r = decide_so_far(std::vector{q})->front();
+      return std::vector<bool>{r.answer == Answer::fail, r.answer == Answer::pass};
+    });
+    const bool plain = law.effect == 0;
+    row(law.name, cell({seen[0], alpha, Stated::at_most, plain}),
+        cell({seen[1], alpha, Stated::at_most, plain}));
+  }
+}
+
+// The real pipeline: one policy against itself, under two salts of its random stream in the same world, and
+// on disjoint seeds. A pool is simulated once; every run is a fresh choice of seeds from it, and the pool's
+// own difference is taken out, so that the null is true.
+void a_against_a(std::size_t runs, std::size_t pool_size) {
+  head(fmt::format("A against A through the whole pipeline, 200 seeds, {} runs each: stated 5 % at margin 0 "
+                   "and less at the "
+                   "default margins (10 %; requests 5 %).",
+                   runs),
+       "policy | metric | seeds of the two sides | fails at margin 0 | fails at the default margin");
+  const std::vector<std::string> metrics = {"peak_1s", "completion_s", "requests"};
+  constexpr std::size_t n = 200;
+  const Scenario scenario = *find_scenario("outage-then-limit", {});
+  for (const char* reference : {"full-jitter", "decorrelated"}) {
+    const std::vector<NamedPolicy> policy = {*find_policy(reference, {})};
+    std::vector<std::uint64_t> seeds(2 * pool_size);
+    for (std::size_t i = 0; i < seeds.size(); ++i) seeds[i] = i + 1;
+    const SampleTable plain = *sweep(policy, {scenario}, seeds, metrics);
+    const SampleTable salted = *sweep(policy, {scenario}, seeds, metrics, 0, 1);
+    const double horizon = scenario.horizon.seconds();
+    for (const bool disjoint : {false, true}) {
+      std::vector<std::vector<double>> a(metrics.size()), b(metrics.size());
+      for (std::size_t m = 0; m < metrics.size(); ++m) {
+        const auto& mine = plain.cells[0].samples[m];
+        const auto& other = salted.cells[0].samples[m];
+        for (std::size_t i = 0; i < pool_size; ++i) {
+          a[m].push_back(mine[i].value_or(horizon));
+          b[m].push_back((disjoint ? mine[pool_size + i] : other[i]).value_or(horizon));
+        }
+        const double shift = mean(a[m]) - mean(b[m]);
+        for (double& v : b[m]) v += shift;
+      }
+      const auto seen = count(runs, 2 * metrics.size(), [&](std::uint64_t run) {
+        Rng rng = StreamKey(Seed{run}, Stream::generator, 11).at(0);
+        std::vector<Question> all(2 * metrics.size());
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::size_t k = rng.below(pool_size);
+          for (std::size_t m = 0; m < metrics.size(); ++m) {
+            all[2 * m].pairs.baseline.push_back(a[m][k]);
+            all[2 * m].pairs.candidate.push_back(b[m][k]);
+          }
+        }
+        for (std::size_t m = 0; m < metrics.size(); ++m) {
+          all[2 * m + 1] = all[2 * m];
+          all[2 * m + 1].pairs.relative = true;
+          all[2 * m + 1].margin = metrics[m] == "requests" ? 0.05 : 0.10;
+        }
+        std::vector<bool> counts;
+        const auto rulings = *decide(all, Seed{run});
+        for (const Ruling& r : rulings) counts.push_back(fails(r));
+        return counts;
+      });
+      for (std::size_t m = 0; m < metrics.size(); ++m) {
+        row(reference, metrics[m], disjoint ? "disjoint" : "the same, two salts",
+            cell({seen[2 * m], alpha, Stated::about, true}),
+            cell({seen[2 * m + 1], alpha, Stated::at_most, true}));
+      }
+    }
+  }
+}
+
+int all(bool brief) {
+  a_against_a(brief ? 100 : 10'000, brief ? 300 : 20'000);
+  at_the_margin(brief ? 60 : 4'000,
+                brief ? std::vector<std::size_t>{10, 50} : std::vector<std::size_t>{10, 29, 30, 50, 200});
+  coverage(brief ? 100 : 4'000);
+  power(brief ? 100 : 4'000);
+  family(brief ? 40 : 2'000);
+  sequence(brief ? 40 : 2'000);
+  if (broken > 0) fmt::print("\n{} promised rates not kept\n", broken);
+  return broken > 0 ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace retrygate::stats
+
+int main(int argc, char** argv) {
+  return retrygate::stats::all(argc > 1 && std::string_view(argv[1]) == "--short");
+}
