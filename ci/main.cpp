@@ -144,6 +144,8 @@ void add_show(CLI::App& app, Run& run) {
   command.add_option("--deadline", into->deadline,
                      "say how the schedule fits this deadline, for example 10s");
   command.add_option("--outage", into->outage, "say how many calls outlive an outage of this length");
+  command.add_option("--outages", into->outages,
+                     "a log of outages, FILE.csv with a column length, or start and end");
   format_option(command, into->format);
   command.callback([into, &run] { run.code = show(*into); });
 }
@@ -184,6 +186,17 @@ void add_check(CLI::App& app, Run& run) {
   command.add_flag("--strict", into->request.strict, "a failed SHOULD counts too");
   shown_options(command, into->shown);
   command.callback([into, &run] { run.code = check(*into, run.repeat); });
+}
+
+void add_import(CLI::App& app, Run& run) {
+  const auto into = std::make_shared<ImportOptions>();
+  CLI::App& command =
+      *app.add_subcommand("import", "turn retry settings of another tool into policies, and check them");
+  command.add_option("KIND", into->kind, "grpc, envoy, step-functions or gateway")->required();
+  command.add_option("FILE", into->file, "the configuration (JSON, or YAML for envoy and gateway)")
+      ->required();
+  command.add_option("--out", into->out, "write the policies to this TOML file instead");
+  command.callback([into, &run] { run.code = import_settings(*into); });
 }
 
 void add_sim(CLI::App& app, Run& run) {
@@ -290,9 +303,9 @@ void add_stats(CLI::App& app, Run& run) {
 }
 
 // In the order of `--help`.
-constexpr void (*subcommands[])(CLI::App&, Run&) = {add_show,        add_list,      add_explain, add_check,
-                                                    add_sim,         add_reproduce, add_gate,    add_compare,
-                                                    add_sensitivity, add_stats};
+constexpr void (*subcommands[])(CLI::App&, Run&) = {add_show,    add_list,        add_explain,   add_check,
+                                                    add_import,  add_sim,         add_reproduce, add_gate,
+                                                    add_compare, add_sensitivity, add_stats};
 
 int run(int argc, char** argv) {
   CLI::App app("Proves what a retry policy promises, measures what it does to a fleet, gates the change.",

@@ -2,11 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace retrygate::ci {
 namespace {
 
 std::string seconds(Duration d) {
   return d == Duration::max() ? "no limit" : fmt::format("{:.3f} s", d.seconds());
+}
+
+// The question "is the outage longer than your retries?", asked of a log.
+std::string outages_text(const AnyPolicy& policy, const ShowRequest& request) {
+  std::vector<Duration> lengths = request.outages;
+  std::sort(lengths.begin(), lengths.end());
+  const std::vector<double> shares = shares_outliving(policy, lengths);
+  const std::size_t n = lengths.size();
+  double sum = 0;
+  for (const double share : shares) sum += share;
+  const auto by_all = std::count(shares.begin(), shares.end(), 1.0);
+  const auto by_none = std::count(shares.begin(), shares.end(), 0.0);
+  std::string out =
+      fmt::format("{} outages of {}: calls that still send an attempt after it ({} calls, seed 1)\n", n,
+                  request.log, calls_drawn);
+  const std::pair<const char*, std::size_t> marks[] = {
+      {"shortest", 0}, {"median", (n - 1) / 2}, {"90 %", (n * 9 + 9) / 10 - 1}, {"longest", n - 1}};
+  for (const auto& [name, i] : marks)
+    out += fmt::format("  {:<9} {:>12}  {:>5.1f} %\n", name, to_string(lengths[i]), 100 * shares[i]);
+  return out + fmt::format("  over all  {:>12}  {:>5.1f} %   outlived by every call: {}, by none: {}\n", "",
+                           100 * sum / static_cast<double>(n), by_all, by_none);
 }
 
 }  // namespace
@@ -44,6 +67,7 @@ std::string show_text(const NamedPolicy& named, const Schedule& schedule, const 
     out += fmt::format("Outage of {}: {:.1f} % of calls still send an attempt after it ({} calls, seed 1).\n",
                        to_string(*request.outage), 100 * share, calls_drawn);
   }
+  if (!request.outages.empty()) out += outages_text(named.policy, request);
   return out;
 }
 

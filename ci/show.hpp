@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "policies/named.hpp"
 #include "policies/schedule.hpp"
@@ -13,6 +14,8 @@ struct ShowRequest {
   std::int64_t retries = 11;
   std::optional<Duration> deadline;  // of the call
   std::optional<Duration> outage;    // its length
+  std::vector<Duration> outages;     // lengths from a log
+  std::string log;                   // its file
 };
 
 std::string show_text(const NamedPolicy&, const Schedule&, const ShowRequest&);

@@ -112,6 +112,7 @@ struct Wall {
 const std::vector<Wall> walls = {
     {"<toml++/", {"policies/base/config.cpp"}},
     {"<nlohmann/", {"policies/base/json.cpp", "ci/json_io.cpp"}},
+    {"<yaml-cpp/", {"policies/base/yaml.cpp"}},
     {"<boost/", {"stats/distributions.cpp", "stats/numeric.cpp"}},
     {"<Eigen/", {"stats/regression.cpp", "stats/resample.cpp"}},
     {"<rapidcheck", {"properties/search.cpp"}},

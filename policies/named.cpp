@@ -77,8 +77,9 @@ Result<NamedPolicy> read_policy(std::string name, const Value& table) {
 
 Result<NamedPolicy> find_policy(std::string_view reference, Where where, const std::string& folder) {
   if (reference.starts_with("exec:")) {
-    return failure(std::move(where), "policies in another program (exec:) are not built yet",
-                   "name a built-in, a preset or FILE.toml#name");
+    return failure(
+        std::move(where), "a policy in another program (exec:) can be checked, and nothing else yet",
+        "retrygate check 'exec:CMD' --contract FILE; here name a built-in, a preset or FILE.toml#name");
   }
   const std::size_t hash = reference.find('#');
   const std::size_t colon = reference.find(':', hash == std::string_view::npos ? 0 : hash);

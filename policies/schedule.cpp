@@ -116,18 +116,29 @@ Schedule schedule(const AnyPolicy& policy, std::int64_t retries) {
   return result;
 }
 
-double share_outliving(const AnyPolicy& policy, Duration outage) {
-  std::int64_t outlived = 0;
+std::vector<double> shares_outliving(const AnyPolicy& policy, const std::vector<Duration>& outages) {
+  // How many calls have the outage i, and none longer, as the longest that they outlive.
+  std::vector<std::int64_t> longest(outages.size());
   for (std::int64_t call = 0; call < calls_drawn; ++call) {
     // A policy that neither stops nor lets time pass is cut off after 100,000 attempts.
-    bool reached = false;
+    std::size_t outlived = 0;
     walk(policy, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration, Instant next) {
-      reached = next.since_start >= outage;
-      return !reached && n < 100'000;
+      while (outlived < outages.size() && next.since_start >= outages[outlived]) ++outlived;
+      return outlived < outages.size() && n < 100'000;
     });
-    outlived += reached ? 1 : 0;
+    if (outlived > 0) ++longest[outlived - 1];
   }
-  return static_cast<double>(outlived) / static_cast<double>(calls_drawn);
+  std::vector<double> shares(outages.size());
+  std::int64_t calls = 0;
+  for (std::size_t i = outages.size(); i-- > 0;) {
+    calls += longest[i];
+    shares[i] = static_cast<double>(calls) / static_cast<double>(calls_drawn);
+  }
+  return shares;
+}
+
+double share_outliving(const AnyPolicy& policy, Duration outage) {
+  return shares_outliving(policy, {outage}).front();
 }
 
 }  // namespace retrygate

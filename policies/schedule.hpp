@@ -31,5 +31,7 @@ Schedule schedule(const AnyPolicy&, std::int64_t retries);
 // Fraction of calls that still send an attempt at or after `outage`, when attempts fail at once and the
 // outage begins with the call. Observed over `calls_drawn` calls of seed 1.
 double share_outliving(const AnyPolicy&, Duration outage);
+// The same for many outages, sorted by length.
+std::vector<double> shares_outliving(const AnyPolicy&, const std::vector<Duration>& outages);
 
 }  // namespace retrygate

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "ci/catalogue.hpp"
 #include "ci/command/shared.hpp"
+#include "ci/import.hpp"
 #include "ci/json_io.hpp"
 #include "ci/reproduce.hpp"
 #include "ci/show.hpp"
+#include "policies/trace.hpp"
 
 namespace retrygate::ci {
 
@@ -17,11 +21,28 @@ ExitCode show(const ShowOptions& options) {
   request.retries = options.attempts - 1;
   request.deadline = read_duration(options.deadline, "--deadline", errors);
   request.outage = read_duration(options.outage, "--outage", errors);
+  if (!options.outages.empty()) {
+    request.log = options.outages;
+    if (const auto text = keep(read_file(options.outages), errors))
+      request.outages = keep(parse_outages(*text, options.outages), errors).value_or(std::vector<Duration>{});
+  }
   if (!errors.empty()) return refuse(errors);
   const Schedule rows = schedule(named->policy, request.retries);
   fmt::print("{}",
              options.format == "json" ? schedule_json(named->name, rows) : show_text(*named, rows, request));
   return ExitCode::pass;
+}
+
+ExitCode import_settings(const ImportOptions& options) {
+  const auto imported = import_policies(options.kind, options.file);
+  if (!imported) return refuse(imported.error());
+  if (options.out.empty()) {
+    fmt::print("{}", imported->toml);
+  } else if (const auto done = write_file(options.out, imported->toml); !done) {
+    return refuse(done.error());
+  }
+  fmt::print(stderr, "{}", imported->told);
+  return imported->code;
 }
 
 ExitCode list(const std::string& kind, const std::string& format) {

@@ -1,4 +1,4 @@
-// `show`, `list`, `explain`, `stats`, `reproduce`: commands that look and decide nothing.
+// `show`, `import`, `list`, `explain`, `stats`, `reproduce`: commands that look and decide nothing.
 #pragma once
 
 #include <string>
@@ -9,10 +9,15 @@
 namespace retrygate::ci {
 
 struct ShowOptions {
-  std::string policy, deadline, outage, format = "text";
+  std::string policy, deadline, outage, outages, format = "text";
   std::int64_t attempts = 12;
 };
 ExitCode show(const ShowOptions&);
+
+struct ImportOptions {
+  std::string kind, file, out;
+};
+ExitCode import_settings(const ImportOptions&);
 
 ExitCode list(const std::string& kind, const std::string& format);
 

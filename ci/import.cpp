@@ -1,0 +1,71 @@
+#include "ci/import.hpp"
+
+#include <fmt/format.h>
+
+#include "policies/importers/importer.hpp"
+
+namespace retrygate::ci {
+namespace {
+
+std::string warning(const Error& e) {
+  return fmt::format("{}: warning: {}\n{}", to_string(e.where), e.message,
+                     e.hint.empty() ? "" : fmt::format("  hint: {}\n", e.hint));
+}
+
+// The policies as they read back from what is written.
+Result<std::vector<NamedPolicy>> read_back(const std::string& toml) {
+  const auto file = parse_toml(toml, "imported");
+  if (!file) return tl::unexpected(file.error());
+  Errors errors;
+  std::vector<NamedPolicy> policies;
+  const Value* tables = importing::at(*file, "policy");
+  for (const Member& m : std::get<Table>(tables->data)) {
+    if (auto policy = keep(read_policy(m.key, m.value), errors)) policies.push_back(std::move(*policy));
+  }
+  if (!errors.empty()) return tl::unexpected(std::move(errors));
+  return policies;
+}
+
+}  // namespace
+
+Result<ImportOutput> import_policies(const std::string& kind, const std::string& path) {
+  const Importer* importer = importers().find(kind);
+  if (importer == nullptr)
+    return failure({"KIND", 1, 1},
+                   fmt::format("unknown kind '{}'{}", kind, did_you_mean(kind, importers().ids())),
+                   "known: envoy, gateway, grpc, step-functions");
+  const auto text = read_file(path);
+  if (!text) return tl::unexpected(text.error());
+  const auto imported = importer->read(*text, path);
+  if (!imported) return tl::unexpected(imported.error());
+  ImportOutput output{to_toml(*imported), {}, ExitCode::pass};
+  for (const Error& e : imported->warnings) output.told += warning(e);
+  const auto policies = read_back(output.toml);
+  if (!policies) {
+    // The settings contradict each other in our terms: say where they stand in the file that was given.
+    Errors errors;
+    for (Error e : policies.error()) {
+      e.where = imported->policies.front().where;
+      errors.push_back(std::move(e));
+    }
+    return tl::unexpected(std::move(errors));
+  }
+  const auto report = check_policies(*policies, {});
+  if (!report) return tl::unexpected(report.error());
+  for (const NamedPolicy& policy : *policies) {
+    int held = 0;
+    std::string failed;
+    for (const VerdictRow& row : report->verdicts) {
+      if (row.subject != policy.name) continue;
+      held += row.verdict == "holds" ? 1 : 0;
+      if (row.verdict == "fails" || row.verdict == "broken")
+        failed += fmt::format("\n  {}: {}", row.invariant, row.counterexample);
+    }
+    output.told += fmt::format("checked {}: {} invariants hold{}{}\n", policy.name, held,
+                               failed.empty() ? "" : ", these do not:", failed);
+  }
+  output.code = report->code;
+  return output;
+}
+
+}  // namespace retrygate::ci
