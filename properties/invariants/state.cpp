@@ -248,9 +248,10 @@ Finding amplification(const Subject& subject, const Trial& trial) {
       within = within + (trace.returned - Instant{c.started});
       c.started = trace.returned.since_start;
     }
-    const auto most = static_cast<double>(contract.max_attempts.value_or(enough) * calls);
-    if (static_cast<double>(requests) > most)
-      return fmt::format("{} calls make {} requests, {} at most are promised", calls, requests, most);
+    // Without a limit of attempts a call may go on until the server lets it succeed.
+    if (contract.max_attempts && requests > *contract.max_attempts * calls)
+      return fmt::format("{} calls make {} requests, {} at most are promised", calls, requests,
+                         *contract.max_attempts * calls);
     const auto allowed = retries_allowed(contract, static_cast<double>(calls), within);
     const auto retries = static_cast<double>(requests - calls);
     if (requests > enough || !allowed || retries <= *allowed + 1e-6) return {};
