@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ci/evidence.hpp"
 #include "ci/version.hpp"
 #include "properties/check.hpp"
 
@@ -44,6 +45,7 @@ Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const Ch
   if (Errors errors = unknown_invariants(request); !errors.empty()) return tl::unexpected(std::move(errors));
   Report report;
   for (const NamedPolicy& named : subjects) {
+    report.envelopes.push_back(envelope_of(named));
     const Subject subject{named.name, named.policy, named.policy.contract(), named.preset->deviations};
     for (const retrygate::VerdictRow& row :
          check(subject, {Seed{request.seed}, request.cases, request.only})) {
@@ -59,6 +61,7 @@ Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const Ch
   }
   conclude(report, request);
   report.run.version = version();
+  report.provenance = {std::string(commit()), random_streams_version, {}, {}};
   return report;
 }
 

@@ -208,6 +208,7 @@ Result<SampleTable> ask(const CompareTask& task, const Baseline* stored, unsigne
         one.horizon = scenario.horizon;
         one.row.relative = margin.relative;
         one.row.margin = margin.text;
+        one.row.margin_amount = margin.amount;
         one.row.where = policies[c].where;
         one.row.seeds = task.seeds.count();
         one.judged = margin.amount.has_value();

@@ -7,6 +7,7 @@
 
 #include "ci/commands.hpp"
 #include "ci/compare.hpp"
+#include "ci/evidence.hpp"
 #include "ci/json_io.hpp"
 #include "ci/version.hpp"
 
@@ -40,6 +41,8 @@ Result<void> compare_all(const Suite& suite, const GateOptions& options, GateRun
     if (!options.baseline.empty() && !stored) break;
     auto table = ask(task, stored ? &*stored : nullptr, options.threads, asked, report);
     if (!table) return tl::unexpected(std::move(table.error()));
+    if (auto done = add_evidence(task, stored ? &*stored : nullptr, *table, report); !done)
+      return tl::unexpected(std::move(done.error()));
     run.samples.push_back(std::move(*table));
   }
   // What is only estimated is no member of the family that Holm corrects for.
@@ -89,6 +92,7 @@ Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
     if (!checked) return tl::unexpected(std::move(checked.error()));
     report.code = worst({report.code, checked->code});
     report.undecided = report.undecided || checked->undecided;
+    std::move(checked->envelopes.begin(), checked->envelopes.end(), std::back_inserter(report.envelopes));
     std::move(checked->verdicts.begin(), checked->verdicts.end(), std::back_inserter(report.verdicts));
   }
   const auto undecided = [](const ComparisonRow& row) { return row.verdict == "inconclusive"; };
@@ -97,6 +101,8 @@ Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
     report.undecided = true;
   report.code = code_of(report, options.inconclusive);
   report.run.version = version();
+  report.provenance.commit = commit();
+  report.provenance.random_streams = random_streams_version;
   report.run.suite = suite.name;
   report.run.summary = suite.summary;
   if (!report.comparisons.empty()) {

@@ -1,6 +1,7 @@
 // Everything any reader of a run may be shown, as one plain value. Reporters are pure functions of it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "ci/exit_code.hpp"
 #include "policies/base/error.hpp"
 #include "policies/base/shelf.hpp"
+#include "policies/base/units.hpp"
 
 namespace retrygate::ci {
 
@@ -40,9 +42,10 @@ struct ComparisonRow {
   std::optional<double> effect = {}, low = {},
                         high = {};  // a ratio minus 1 when `relative`, else in the metric's unit
   bool relative = false;
-  std::string margin = {};   // as the suite has it; empty: none was given, so there is no verdict
-  std::string verdict = {};  // "pass", "fail", "inconclusive"; empty without a margin
-  std::string method = {};   // that decides: "bootstrap-t", "Student's t", "deterministic" ...
+  std::string margin = {};  // as the suite has it; empty: none was given, so there is no verdict
+  std::optional<double> margin_amount = {};  // the same as a number, 0.1 for "10%"
+  std::string verdict = {};                  // "pass", "fail", "inconclusive"; empty without a margin
+  std::string method = {};  // that decides: "bootstrap-t", "Student's t", "deterministic" ...
   std::optional<double> p = {}, p_adjusted = {};
   std::vector<SensitivityRow> sensitivity = {};  // the same question to other tests
   std::size_t seeds = 0;
@@ -58,6 +61,55 @@ struct PolicyChange {
   bool operator==(const PolicyChange&) const = default;
 };
 
+// What was measured, seed by seed: what the distributions are drawn from.
+struct SampleRow {
+  std::string scenario, policy, metric;
+  std::vector<std::optional<double>> values;  // by seed; nothing where it was not reached
+};
+
+struct MetricMeaning {
+  std::string id, meaning;
+};
+
+// Attempts over time in one run of each policy of a scenario, all under the same seed.
+struct StormArm {
+  std::string policy;
+  std::vector<std::int64_t> sent, failed;  // by bin: attempts that began in it, and how many of them failed
+};
+struct Storm {
+  std::string scenario;
+  std::uint64_t seed = 0;
+  Duration bin;
+  std::vector<StormArm> arms;
+};
+
+// The delays of a subject, retry by retry.
+struct EnvelopeRow {
+  Duration lo, mean, hi;
+  std::vector<Duration> observed;  // of some calls
+};
+struct Envelope {
+  std::string subject;
+  bool exact = true;  // lo and hi follow from the contract; false: they were observed
+  std::vector<EnvelopeRow> retries;
+};
+
+// Where the numbers come from: the same values give the same report.
+struct ScenarioOrigin {
+  std::string id, summary, hash;  // of its definition
+  std::vector<std::string> params;
+};
+struct RunOrigin {
+  std::string scenario, policy, definition, seeds;
+  std::string digest;  // of all events of all its seeds
+};
+struct Provenance {
+  std::string commit;
+  int random_streams = 0;
+  std::vector<ScenarioOrigin> scenarios;
+  std::vector<RunOrigin> runs;
+};
+
 struct Report {
   RunInfo run;
   std::vector<VerdictRow> verdicts;
@@ -65,6 +117,11 @@ struct Report {
   std::vector<PolicyChange> changes;  // since the baseline file was written
   std::vector<std::string> blocked;   // why there is no comparison although one was asked for
   std::vector<std::string> notes;
+  std::vector<SampleRow> samples;
+  std::vector<MetricMeaning> metrics;
+  std::vector<Storm> storms;
+  std::vector<Envelope> envelopes;
+  Provenance provenance;
   bool undecided = false;  // something is inconclusive, whatever --inconclusive makes of it
   ExitCode code = ExitCode::pass;
 };

@@ -116,6 +116,20 @@ Schedule schedule(const AnyPolicy& policy, std::int64_t retries) {
   return result;
 }
 
+std::vector<std::vector<Duration>> observed_delays(const AnyPolicy& policy, std::int64_t retries,
+                                                   std::int64_t calls) {
+  std::vector<std::vector<Duration>> delays;
+  for (std::int64_t call = 0; call < calls; ++call) {
+    walk(policy, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration delay, Instant) {
+      if (n > retries) return false;
+      if (static_cast<std::size_t>(n) > delays.size()) delays.emplace_back();
+      delays[static_cast<std::size_t>(n) - 1].push_back(delay);
+      return true;
+    });
+  }
+  return delays;
+}
+
 std::vector<double> shares_outliving(const AnyPolicy& policy, const std::vector<Duration>& outages) {
   // How many calls have the outage i, and none longer, as the longest that they outlive.
   std::vector<std::int64_t> longest(outages.size());

@@ -28,6 +28,11 @@ inline constexpr std::int64_t calls_drawn = 20'000;  // of seed 1, wherever some
 // At most `retries` rows, fewer where the policy stops earlier. Every attempt fails with 503 at once.
 Schedule schedule(const AnyPolicy&, std::int64_t retries);
 
+// The delays before retries 1..`retries` of the first `calls` calls, [retry][call]; a call that stops earlier
+// is missing from there on. Every attempt fails with 503 at once.
+std::vector<std::vector<Duration>> observed_delays(const AnyPolicy&, std::int64_t retries,
+                                                   std::int64_t calls);
+
 // Fraction of calls that still send an attempt at or after `outage`, when attempts fail at once and the
 // outage begins with the call. Observed over `calls_drawn` calls of seed 1.
 double share_outliving(const AnyPolicy&, Duration outage);
