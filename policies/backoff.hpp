@@ -51,6 +51,8 @@ inline Duration ceiling(const Backoff& law, std::int64_t n) {
     case GrowthKind::linear:
       return law.base * n;
     case GrowthKind::exponential:
+      // Doubling, the usual law, exactly in integers.
+      if (law.factor == 2 && n <= 62) return law.base * (std::int64_t{1} << (n - 1));
       // 0 * infinity would be NaN.
       return law.base == Duration{} ? Duration{} : law.base.scaled(power(law.factor, n - 1));
     case GrowthKind::fibonacci:

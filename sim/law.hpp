@@ -22,7 +22,7 @@ struct Law {
   static Law constant(Duration d) { return {Kind::constant, d, d, 0}; }
   bool random() const { return kind != Kind::constant; }
   // Never negative; nearest nanosecond. A constant consumes no draw.
-  Duration draw(Rng& rng) const {
+  [[gnu::always_inline]] Duration draw(Rng& rng) const {
     if (kind == Kind::constant) return a;
     return kind == Kind::uniform ? rng.between(a, b) : draw_other(rng);
   }

@@ -67,11 +67,13 @@ class WinnerTree {
   static constexpr std::uint64_t empty_key = ~std::uint64_t{0};
 
   void set(std::uint64_t client, std::uint64_t key) {
+    std::uint64_t* const nodes = nodes_.data();
     for (std::size_t i = leaves_ + client; i > 1; i >>= 1) {
-      nodes_[i] = key;
-      key = std::min(key, nodes_[i ^ 1]);
+      nodes[i] = key;
+      const std::uint64_t sibling = nodes[i ^ 1];
+      key = sibling < key ? sibling : key;  // a conditional move: with std::min it is a jump
     }
-    nodes_[1] = key;
+    nodes[1] = key;
   }
 
   int bits_ = 0;

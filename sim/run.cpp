@@ -40,6 +40,10 @@ struct Second {
   std::int64_t attempts = 0, successes = 0;
 };
 
+bool is_fleet(const Scenario& s) { return s.arrivals.kind == Arrivals::Kind::burst; }
+
+std::int64_t timeout_of(Duration d, const Scenario& s) { return d < s.horizon ? d.ns() : never; }
+
 std::size_t padded(std::size_t bytes) {
   constexpr std::size_t unit = alignof(std::max_align_t);
   return (bytes + unit - 1) / unit * unit;
@@ -92,14 +96,17 @@ namespace {
 //
 // A client with one call at a time is alone with its policy's memory, so everything it does between the
 // server's answer and its next request is computed at once, and one queued event per attempt is enough. Where
-// calls of one client overlap and share memory (`ordered_`), sends and replies are events of their own.
-template <class Queue>
+// calls of one client overlap and share memory (`ordered`), sends and replies are events of their own.
+//
+// Plain: every client makes one call, waits as long as it takes, and no stage holds a request. Then everything about
+// a call follows from its event, no state is kept, and the compiler removes what the general loop needs for the rest.
+template <class Queue, bool Plain>
 class Loop {
   using Memory = Runner::Memory;
   using Stamps = Windows<typename Queue::Delta>;
 
  public:
-  Loop(Memory& m, Queue& queue, Stamps& peaks, Stamps& retry_peaks, const AnyPolicy& policy,
+  Loop(Memory& m, Queue& queue, Stamps& peaks, Stamps& retry_peaks, Chain& chain, const AnyPolicy& policy,
        const Scenario& scenario, Seed seed, const RunOptions& options, const Measures& measures)
       : m_(m),
         queue_(queue),
@@ -117,17 +124,15 @@ class Loop {
         network_key_(seed, Stream::network),
         loss_key_(seed, Stream::network, 1),
         think_key_(seed, Stream::arrivals, 1),
-        chain_(scenario.stages,
-               {seed, scenario.horizon, scenario.idempotent, &policy, options.policy_salt, 0}),
+        chain_(chain),
         client_stride_(padded(policy.client_bytes())),
         call_stride_(padded(policy.call_bytes())) {
-    fleet_ = s_.arrivals.kind == Arrivals::Kind::burst;
+    fleet_ = is_fleet(s_);
     ordered_ =
         !fleet_ && policy.client_bytes() > 0 && (s_.calls > 1 || s_.arrivals.kind == Arrivals::Kind::trace);
-    timeout_ = s_.attempt_timeout < s_.horizon ? s_.attempt_timeout.ns() : never;
-    deadline_ = s_.call_deadline < s_.horizon ? s_.call_deadline.ns() : never;
+    timeout_ = timeout_of(s_.attempt_timeout, s_);
+    deadline_ = timeout_of(s_.call_deadline, s_);
     timed_ = timeout_ != never || deadline_ != never;
-    plain_ = fleet_ && s_.calls == 1 && !chain_.suspends() && !timed_ && trace_ == nullptr;
     may_repeat_ = measures_.duplicates && !s_.idempotent && (timed_ || s_.network.loss > 0);
     const auto fault_end = chain_.last_fault_end();
     fault_end_ = fault_end ? fault_end->since_start.ns() : never;
@@ -140,7 +145,7 @@ class Loop {
       if (queue_.time() < agenda_.due()) {
         if (!queue_.ready()) [[unlikely]]
           queue_.load();
-        else if (ordered_) [[unlikely]]
+        else if (ordered())
           send_from_queue();
         else
           arrive_from_queue();
@@ -184,8 +189,8 @@ class Loop {
     for (Lane<Later>* lane : {&m_.replies, &m_.timeouts, &m_.arrivals}) lane->clear();
     m_.live.clear();
     m_.free.clear();
-    if (fleet_ && !plain_) m_.live.resize(clients);
-    m_.call_slots.resize(fleet_ ? clients * call_stride_ : 0);
+    if (fleet() && !Plain) m_.live.resize(clients);
+    m_.call_slots.resize(fleet() ? clients * call_stride_ : 0);
     m_.client_slots.resize(clients * client_stride_);
     if (client_stride_ > 0) {
       for (std::size_t i = 0; i < clients; ++i)
@@ -200,9 +205,19 @@ class Loop {
     agenda_.set_due(std::min(horizon_, starts_.time()));
   }
 
+  bool fleet() const { return Plain || fleet_; }
+  bool ordered() const { return !Plain && ordered_; }
+  bool timed() const { return !Plain && timed_; }
+
   // ---- sources other than the big queue ----
 
   bool other_source() {
+    if constexpr (Plain) {
+      if (stuck_ || starts_.time() >= horizon_) return false;
+      launch();
+      agenda_.set_due(std::min(horizon_, starts_.time()));
+      return true;
+    }
     const auto front = [](const Lane<Later>& lane) { return lane.empty() ? never : lane.front().wake.time; };
     const std::int64_t reply = front(m_.replies), timeout = front(m_.timeouts), arrival = front(m_.arrivals);
     const std::int64_t t = std::min({starts_.time(), agenda_.next(), reply, timeout, arrival});
@@ -226,7 +241,7 @@ class Loop {
       // Arrivals of equal time, from here and from the queue, are taken by client, call, attempt; sends go
       // first.
       if (queue_.time() == t && !queue_.ready()) queue_.load();
-      if (ordered_ && queue_.time() == t) {
+      if (ordered() && queue_.time() == t) {
         send_from_queue();
       } else if (queue_.time() == t && queue_.top() < m_.arrivals.front().wake) {
         arrive_from_queue();
@@ -244,9 +259,9 @@ class Loop {
   void launch() {
     Wake w{starts_.time(), starts_.client(), starts_.call(), 1, 0};
     starts_.next();
-    w.slot = fleet_ ? w.client : open_slot();
+    w.slot = fleet() ? w.client : open_slot();
     begin_call(w, w.time);
-    if (ordered_ || send(w, w.time)) queue_.push(w);
+    if (ordered() || send(w, w.time)) queue_.push(w);
   }
 
   std::uint32_t open_slot() {
@@ -269,16 +284,14 @@ class Loop {
 
   std::byte* client_slot(const Wake& w) { return m_.client_slots.data() + w.client * client_stride_; }
   std::byte* call_slot(const Wake& w) { return m_.call_slots.data() + w.slot * call_stride_; }
-  std::int64_t started(const Wake& w) const {
-    return plain_ ? starts_.of(w.client) : m_.live[w.slot].started;
-  }
+  std::int64_t started(const Wake& w) const { return Plain ? starts_.of(w.client) : m_.live[w.slot].started; }
   static Outcome timed_out() { return {Status::transport(TransportError::timeout), {}, {}}; }
 
   void begin_call(const Wake& w, std::int64_t at) {
     ++t_.calls;
     if (at >= fault_end_) ++t_.late_calls;
     if (call_stride_ > 0) policy_.start_call(call_slot(w));
-    if (!plain_) m_.live[w.slot] = {at, at, w.client, w.call, 0};
+    if (!Plain) m_.live[w.slot] = {at, at, w.client, w.call, 0};
   }
 
   void end_call(const Wake& w, bool success, std::int64_t at) {
@@ -298,11 +311,11 @@ class Loop {
 
   // The client's next call, if there is one before the horizon: `at` becomes its start.
   bool next_call(Wake& w, std::int64_t& at) {
-    if (!fleet_) {
+    if (!fleet()) {
       m_.free.push_back(w.slot);
       return false;
     }
-    if (w.call + 1 >= s_.calls) return false;
+    if (Plain || w.call + 1 >= s_.calls) return false;
     ++w.call;
     w.attempt = 1;
     Rng rng = think_key_.at(w.client, w.call);
@@ -313,22 +326,18 @@ class Loop {
   }
 
   // An attempt ended at `end` < horizon. True when the client sends again: attempt w.attempt, at `at`.
-  bool judge(Wake& w, const Outcome& outcome, std::int64_t end, std::int64_t& at) {
+  [[gnu::always_inline]] bool judge(Wake& w, const Outcome& outcome, std::int64_t end, std::int64_t& at) {
     const std::int64_t start = started(w);
-    const std::int64_t deadline = deadline_ == never ? never : start + deadline_;
-    Attempt attempt;
-    attempt.number = w.attempt;
-    attempt.outcome = outcome;
-    attempt.idempotent = s_.idempotent;
-    attempt.call_started = {Duration::ns(start)};
-    attempt.finished = {Duration::ns(end)};
-    if (deadline != never) attempt.deadline = {Duration::ns(deadline)};
+    const std::int64_t deadline = deadline_of(start);
+    const Attempt attempt{w.attempt,           outcome,
+                          s_.idempotent,       {Duration::ns(start)},
+                          {Duration::ns(end)}, {Duration::ns(deadline)}};
     Rng rng = policy_key_.at(w.client, w.call, w.attempt);
     const Decision decision = policy_.after(client_slot(w), call_slot(w), attempt, rng);
     t_.policy_draws += rng.draws();
     const bool success = outcome.status.succeeded();
-    if (!plain_) m_.live[w.slot].awaited = 0;
-    if (trace_ != nullptr)
+    if (!Plain) m_.live[w.slot].awaited = 0;
+    if (!Plain && trace_ != nullptr)
       trace_->push_back(
           {w.client, w.call, w.attempt, {Duration::ns(m_.live[w.slot].sent)}, attempt.finished, outcome});
     if (measures_.recovery && end >= fault_end_) {
@@ -356,14 +365,14 @@ class Loop {
   // call.
   enum class Gate : std::uint8_t { open, ended, over };
   Gate pass_gate(const Wake& w, std::int64_t& at) {
-    const std::int64_t deadline = deadline_ == never ? never : started(w) + deadline_;
+    const std::int64_t deadline = timed() ? deadline_of(started(w)) : never;
     for (std::uint64_t asked = 0;; ++asked) {
       if (at >= horizon_) return Gate::over;
       if (at >= deadline) {
         at = deadline;
         return Gate::ended;
       }
-      if (!policy_.gates()) return Gate::open;
+      if (Plain || !policy_.gates()) return Gate::open;
       Rng rng = gate_key_.at(w.client, w.call, asked << 32 | w.attempt);
       const Decision decision =
           policy_.before(client_slot(w), call_slot(w), w.attempt, {Duration::ns(at)}, rng);
@@ -371,7 +380,7 @@ class Loop {
       if (decision.stops()) return Gate::ended;
       if (decision.delay() <= Duration{}) return Gate::open;
       at += within(decision.delay());
-      if (ordered_) return Gate::open;  // asked again when that time has come
+      if (ordered()) return Gate::open;  // asked again when that time has come
     }
   }
 
@@ -404,8 +413,8 @@ class Loop {
       watch(w, at);
     Rng rng = network_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt});
     w.time = at + within(s_.network.request.draw(rng));
-    if (!timed_) {
-      if (!plain_) m_.live[w.slot].sent = at;
+    if (!timed()) {
+      if (!Plain) m_.live[w.slot].sent = at;
       return never;
     }
     m_.live[w.slot].sent = at;
@@ -413,13 +422,13 @@ class Loop {
     return leaves_of(w);
   }
   std::int64_t leaves_of(const Wake& w) const {
-    if (!timed_) return never;
+    if (!timed()) return never;
     const Live& live = m_.live[w.slot];
     return std::min(timeout_ == never ? never : live.sent + timeout_,
                     deadline_ == never ? never : live.started + deadline_);
   }
   bool lost(const Wake& w, std::uint64_t way) const {
-    return s_.network.loss > 0 &&
+    return timed() && s_.network.loss > 0 &&
            loss_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt} + way).unit() < s_.network.loss;
   }
   std::int64_t within(Duration d) const { return std::clamp<std::int64_t>(d.ns(), 0, horizon_); }
@@ -435,11 +444,15 @@ class Loop {
     seen->second = at;
   }
 
+  std::int64_t deadline_of(std::int64_t start) const {
+    return !timed() || deadline_ == never ? never : start + deadline_;
+  }
+
   // What follows the end of an attempt that was awaited by an event.
   void follow(Wake w, const Outcome& outcome, std::int64_t end) {
     std::int64_t at = end;
     if (!judge(w, outcome, end, at)) return;
-    if (ordered_) {
+    if (ordered()) {
       w.time = at;
       if (at < horizon_) queue_.push(w);
     } else if (send(w, at)) {
@@ -483,10 +496,10 @@ class Loop {
 
   void arrive_from_queue() {
     Wake w = queue_.top();
-    if (!plain_) w.call = m_.live[w.slot].call;
+    if (!Plain) w.call = m_.live[w.slot].call;
     const std::int64_t leaves = leaves_of(w);
     std::int64_t at = 0;
-    if (s_.network.front > Duration{}) {
+    if (!Plain && s_.network.front > Duration{}) {
       // In time the client hears of it after the front; if not, it goes on when it has waited enough.
       const bool in_time = pass_front({w, leaves, false, {}}) <= leaves;
       if (!in_time && leaves < horizon_ && judge(w, timed_out(), leaves, at) && send(w, at))
@@ -547,7 +560,7 @@ class Loop {
     if (chain_.go(r, 0, agenda_) == Step::answer) {
       const Reply reply = reply_to(r, w);
       if (stray) return false;
-      if (ordered_) {
+      if (ordered()) {
         w.time = reply.end;
         // A timeout comes from its own event.
         if (!reply.in_time || reply.end >= horizon_) return false;
@@ -555,9 +568,10 @@ class Loop {
         later(m_.replies, {w, never, false, r.outcome});
         return false;
       }
-      return reply.end < horizon_ && judge(w, reply.in_time ? r.outcome : timed_out(), reply.end, at);
+      if (!reply.in_time) r.outcome = timed_out();
+      return reply.end < horizon_ && judge(w, r.outcome, reply.end, at);
     }
-    if (!stray && !ordered_) {
+    if (!stray && !ordered()) {
       m_.live[w.slot].awaited = w.attempt;
       if (leaves < horizon_) await_timeout(w, leaves);
     }
@@ -586,7 +600,7 @@ class Loop {
     std::int64_t reply = (r.at + s_.network.reply.draw(rng)).since_start.ns();
     if (lost(w, 1)) reply = never;
     const std::int64_t leaves = r.leaves.since_start.ns();
-    const bool in_time = reply <= leaves && !r.stray;
+    const bool in_time = Plain || (reply <= leaves && !r.stray);
     if (!success || !in_time) t_.wasted += r.work;
     return {std::min(reply, leaves), in_time};
   }
@@ -598,7 +612,7 @@ class Loop {
     // Otherwise the caller's timeout is an event of its own, or has been.
     if (!reply.in_time || reply.end >= horizon_ || !awaits(w)) return;
     m_.live[w.slot].awaited = 0;
-    if (ordered_) {
+    if (ordered()) {
       w.time = reply.end;
       later(m_.replies, {w, never, false, r.outcome});
     } else {
@@ -642,13 +656,12 @@ class Loop {
   std::int64_t horizon_;
   Starts starts_;
   StreamKey policy_key_, gate_key_, network_key_, loss_key_, think_key_;
-  Chain chain_;
+  Chain& chain_;
   std::size_t client_stride_, call_stride_;
   std::int64_t timeout_ = never, deadline_ = never, fault_end_ = never;
   bool fleet_ = false;    // every client has its own slot and one call at a time
   bool ordered_ = false;  // overlapping calls share their client's memory
   bool timed_ = false;    // callers may stop waiting
-  bool plain_ = false;    // no state but the event and the policy's
   bool may_repeat_ = false;
   bool stuck_ = false;
   std::int64_t front_free_ = 0;
@@ -659,12 +672,18 @@ class Loop {
 };
 
 QueueKind fitting(const Scenario& s, QueueKind wanted) {
-  const bool fleet = s.arrivals.kind == Arrivals::Kind::burst;
-  if (!fleet) return QueueKind::heap;  // calls come and go
+  if (!is_fleet(s)) return QueueKind::heap;  // calls come and go
   if (wanted != QueueKind::automatic) return wanted;
   const auto clients = static_cast<std::size_t>(s.clients);
   return s.clients <= 32'768 && WinnerTree::fits(clients, s.horizon.ns()) ? QueueKind::tree
                                                                           : QueueKind::buckets;
+}
+
+// See Loop; its stages must not suspend requests either.
+bool is_plain(const AnyPolicy& policy, const Scenario& s, const RunOptions& options) {
+  return is_fleet(s) && s.calls == 1 && timeout_of(s.attempt_timeout, s) == never &&
+         timeout_of(s.call_deadline, s) == never && s.network.front == Duration{} && !policy.gates() &&
+         options.trace == nullptr;
 }
 
 const Measures& everything() {
@@ -683,8 +702,9 @@ Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Se
                            const RunOptions& options) {
   const Measures& measures = options.measures != nullptr ? *options.measures : everything();
   Memory& m = *memory_;
-  const auto play = [&](auto& queue, auto& peaks, auto& retry_peaks) -> Result<Totals> {
-    Loop loop(m, queue, peaks, retry_peaks, policy, scenario, seed, options, measures);
+  const World world{seed, scenario.horizon, scenario.idempotent, &policy, options.policy_salt, 0};
+  Chain chain(scenario.stages, world);
+  const auto outcome = [&](auto&& loop) -> Result<Totals> {
     if (loop.play()) return loop.totals();
     return failure(
         {},
@@ -692,6 +712,15 @@ Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Se
                     options.name.empty() ? to_string(policy) : std::string(options.name), scenario.id,
                     most_attempts_at_one_time),
         "the policy lacks a limit: set max_attempts, or a delay above 0");
+  };
+  const bool plain = is_plain(policy, scenario, options) && !chain.suspends();
+  const auto play = [&](auto& queue, auto& peaks, auto& retry_peaks) {
+    using Queue = std::remove_reference_t<decltype(queue)>;
+    if (plain)
+      return outcome(
+          Loop<Queue, true>(m, queue, peaks, retry_peaks, chain, policy, scenario, seed, options, measures));
+    return outcome(
+        Loop<Queue, false>(m, queue, peaks, retry_peaks, chain, policy, scenario, seed, options, measures));
   };
   switch (fitting(scenario, options.queue)) {
     case QueueKind::tree:
@@ -702,7 +731,9 @@ Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Se
     case QueueKind::automatic:
       break;
   }
-  return play(m.heap, m.peaks_sparse, m.retry_peaks_sparse);
+  // Always the general loop: tests compare the two.
+  return outcome(Loop<WakeHeap, false>(m, m.heap, m.peaks_sparse, m.retry_peaks_sparse, chain, policy,
+                                       scenario, seed, options, measures));
 }
 
 Result<Totals> run(const AnyPolicy& policy, const Scenario& scenario, Seed seed, const RunOptions& options) {

@@ -199,7 +199,7 @@ class Agenda {
   std::vector<Request> done_;
 };
 
-inline Step Chain::go(Request& request, std::uint32_t from, Agenda& agenda) {
+[[gnu::always_inline]] inline Step Chain::go(Request& request, std::uint32_t from, Agenda& agenda) {
   const Instant now = agenda.now();
   for (std::uint32_t i = from; i < stages_.size(); ++i) {
     request.stage = i;

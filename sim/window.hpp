@@ -30,7 +30,7 @@ class Windows {
   }
   bool empty() const { return cursors_.empty(); }
 
-  void add(std::int64_t t) {
+  [[gnu::always_inline]] void add(std::int64_t t) {
     if (!started_) [[unlikely]]
       begin(t);
     else
@@ -85,13 +85,16 @@ class Windows {
     }
   }
   void advance(Cursor& c) {
-    if (*c.at == next_block) [[unlikely]] {
+    if (*c.at < next_block) [[likely]]
+      c.time += *c.at++;
+    else
+      advance_far(c);
+  }
+  void advance_far(Cursor& c) {
+    if (*c.at == next_block) {
       ++c.block;
       c.at = block(c.block);
-    }
-    if (*c.at < next_block) {
-      c.time += *c.at++;
-      return;
+      return advance(c);
     }
     std::uint64_t difference = 0;
     for (std::size_t i = full_items; i > 0; --i)

@@ -51,12 +51,30 @@ class Rng {
     return detail::mix(position_ += detail::golden, key_);
   }
   double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }  // [0, 1), 53 bits
-  Duration between(Duration lo, Duration hi);     // closed, unbiased, integer; lo <= hi
-  std::uint64_t below(std::uint64_t n);           // 0 .. n-1, unbiased; n >= 1
+  // 0 .. n-1, unbiased; n >= 1. Lemire, "Fast random integer generation in an interval", 2019: multiply,
+  // reject the short part.
+  std::uint64_t below(std::uint64_t n) {
+    RG_ASSERT(n > 0, "a draw below 0");
+    const uint128 product = uint128{bits()} * n;
+    if (static_cast<std::uint64_t>(product) < n) [[unlikely]]
+      return below_again(n, product);
+    return static_cast<std::uint64_t>(product >> 64);
+  }
+  // Closed, unbiased, integer; lo <= hi.
+  Duration between(Duration lo, Duration hi) {
+    if (lo > hi) [[unlikely]]
+      reversed(lo, hi);
+    const std::uint64_t width = static_cast<std::uint64_t>(hi.ns()) - static_cast<std::uint64_t>(lo.ns());
+    const std::uint64_t offset = width == ~std::uint64_t{0} ? bits() : below(width + 1);
+    return Duration::ns(static_cast<std::int64_t>(static_cast<std::uint64_t>(lo.ns()) + offset));
+  }
   Duration exponential(Duration mean);            // nearest nanosecond
   std::uint64_t draws() const { return draws_; }  // how many 64-bit draws were consumed
 
  private:
+  std::uint64_t below_again(std::uint64_t n, uint128 product);
+  [[noreturn]] static void reversed(Duration lo, Duration hi);
+
   std::uint64_t position_;
   std::uint64_t key_;
   std::uint64_t draws_ = 0;

@@ -37,9 +37,21 @@ class Duration {
   // This length times a factor, to the nearest nanosecond, saturating. NaN is a mistake of ours.
   Duration scaled(double factor) const;
 
-  friend constexpr Duration operator+(Duration a, Duration b) { return saturate(int128{a.ns_} + b.ns_); }
-  friend constexpr Duration operator-(Duration a, Duration b) { return saturate(int128{a.ns_} - b.ns_); }
-  friend constexpr Duration operator*(Duration a, std::int64_t k) { return saturate(int128{a.ns_} * k); }
+  friend constexpr Duration operator+(Duration a, Duration b) {
+    std::int64_t n = 0;
+    if (__builtin_add_overflow(a.ns_, b.ns_, &n)) return a.ns_ < 0 ? min() : max();
+    return Duration(n);
+  }
+  friend constexpr Duration operator-(Duration a, Duration b) {
+    std::int64_t n = 0;
+    if (__builtin_sub_overflow(a.ns_, b.ns_, &n)) return a.ns_ < 0 ? min() : max();
+    return Duration(n);
+  }
+  friend constexpr Duration operator*(Duration a, std::int64_t k) {
+    std::int64_t n = 0;
+    if (__builtin_mul_overflow(a.ns_, k, &n)) return (a.ns_ < 0) == (k < 0) ? max() : min();
+    return Duration(n);
+  }
   friend constexpr Duration operator*(std::int64_t k, Duration a) { return a * k; }
   friend constexpr Duration operator/(Duration a, std::int64_t k) { return saturate(int128{a.ns_} / k); }
   Duration& operator+=(Duration d) { return *this = *this + d; }
