@@ -98,8 +98,9 @@ namespace {
 // server's answer and its next request is computed at once, and one queued event per attempt is enough. Where
 // calls of one client overlap and share memory (`ordered`), sends and replies are events of their own.
 //
-// Plain: every client makes one call, waits as long as it takes, and no stage holds a request. Then everything about
-// a call follows from its event, no state is kept, and the compiler removes what the general loop needs for the rest.
+// Plain: every client makes one call, waits as long as it takes, and no stage holds a request. Then
+// everything about a call follows from its event, no state is kept, and the compiler removes what the general
+// loop needs for the rest.
 template <class Queue, bool Plain>
 class Loop {
   using Memory = Runner::Memory;

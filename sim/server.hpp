@@ -63,8 +63,9 @@ class Stage {
   virtual bool delays() const { return false; }  // to let a request pass later than now
   virtual bool holds() const { return false; }   // to hold requests
 
-  // A request that it let pass leaves the server at `at`, now or later. Told once.
-  virtual void leave(Instant /*at*/, Instant /*now*/) {}
+  // A request that it let pass leaves the server at request.at, now or later, with request.outcome. Told
+  // once.
+  virtual void leave(const Request&, Instant /*now*/) {}
   // What it asked the agenda for.
   virtual void wake(std::uint32_t /*token*/, Agenda&) {}
   // A request of its own chain (see Chain::owner) leaves that chain at request.at, now or later.
@@ -129,7 +130,7 @@ class Chain {
   Step left(const Request& request, std::uint32_t passed, Instant now) {
     for (const std::uint32_t i : counting_) {
       if (i >= passed) break;
-      stages_[i]->leave(request.at, now);
+      stages_[i]->leave(request, now);
     }
     return Step::answer;
   }

@@ -39,7 +39,8 @@ TEST(Sweep, ReportsUnknownMetricsAndRunsThatHoldTimeStill) {
 TEST(FindScenario, OverridesAndComplaints) {
   EXPECT_EQ(find_scenario("flaky-service", {}, {"clients=7"})->clients, 7);
   for (const EmbeddedFile& file : scenario_files()) EXPECT_TRUE(find_scenario(file.id, {})) << file.id;
-  EXPECT_GE(scenario_files().size(), 5U);
+
+  EXPECT_GE(scenario_files().size(), 10U);
   EXPECT_FALSE(find_scenario("flaky-servic", {}));
   EXPECT_FALSE(find_scenario("flaky-service", {}, {"client=7"}));
   EXPECT_FALSE(find_scenario("flaky-service", {}, {"clients=0"}));

@@ -18,11 +18,11 @@ class ConcurrencyLimit : public Stage {
     return Step::pass;
   }
   bool counts() const override { return true; }
-  void leave(Instant at, Instant now) override {
-    if (at <= now)
+  void leave(const Request& request, Instant now) override {
+    if (request.at <= now)
       --inside_;
     else
-      ends_.push(at);
+      ends_.push(request.at);
   }
 
  private:

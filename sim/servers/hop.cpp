@@ -1,0 +1,213 @@
+// Layered services: this one calls another service for every request, with a retry policy of its own. All its
+// calls share one client's memory, as in one process.
+#include <cstring>
+
+#include "policies/named.hpp"
+#include "sim/servers.hpp"
+
+namespace retrygate {
+namespace {
+
+struct HopConfig {
+  std::optional<AnyPolicy> policy;  // none: the policy under test
+  Duration attempt_timeout = Duration::max();
+  bool propagate_deadline = false;
+  std::vector<StageSpec> stages;
+};
+
+class Hop : public Stage {
+ public:
+  Hop(const HopConfig& config, const World& world)
+      : c_(config),
+        policy_(config.policy ? *config.policy : *world.subject),
+        idempotent_(world.idempotent),
+        key_(world.seed, Stream::policy, salt(world, 1)),
+        gate_key_(world.seed, Stream::policy, salt(world, 2)),
+        inner_(config.stages, world, this) {
+    policy_.start_client(client_);
+  }
+
+  Step arrive(Request& request, Agenda& agenda) override {
+    const std::uint32_t id = new_call();
+    Call& call = calls_[id];
+    call.ticket = agenda.hold(request);
+    call.started = agenda.now();
+    policy_.start_call(call.memory);
+    schedule(agenda, id, What::send, agenda.now(), {});
+    return Step::hold;
+  }
+
+  void wake(std::uint32_t token, Agenda& agenda) override {
+    const Event e = events_[token];
+    free_events_.push_back(token);
+    const Call& call = calls_[e.call];
+    // The call may have ended meanwhile, or gone on to its next attempt: then a timeout means nothing.
+    if (call.ticket == none || call.generation != e.generation || call.attempt != e.attempt) return;
+    if (e.what == What::send) return send(e.call, agenda);
+    if (call.awaits) judge(e.call, e.outcome, agenda);
+  }
+
+  // The inner service has answered, or will at request.at.
+  void finished(Request& request, Agenda& agenda) override {
+    const std::uint32_t id = request.parent;
+    const Call& call = calls_[id];
+    if (call.ticket == none || call.generation != request.slot || call.attempt != request.attempt) return;
+    agenda.held(call.ticket).work += request.work;
+    if (request.at <= request.leaves && request.at != Instant::never())
+      schedule(agenda, id, What::ended, request.at, request.outcome);
+  }
+  bool holds() const override { return true; }
+  bool is_hop() const override { return true; }
+  std::optional<Instant> last_fault_end() const override { return inner_.last_fault_end(); }
+
+ private:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  enum class What : std::uint8_t { send, ended };
+  struct Call {
+    std::uint32_t ticket = none;  // of the outer request; none: this place is free
+    std::uint32_t generation = 0;
+    std::int64_t attempt = 1;
+    std::uint64_t asked = 0;
+    bool awaits = false;
+    Instant started;
+    alignas(std::max_align_t) std::byte memory[call_slot_bytes];
+  };
+  struct Event {
+    std::uint32_t call, generation;
+    std::int64_t attempt;
+    What what;
+    Outcome outcome;
+  };
+
+  // The policy streams of the layers differ from the clients' and from each other.
+  static std::uint64_t salt(const World& world, std::uint64_t use) {
+    return detail::mix(world.policy_salt + world.number * detail::golden, use);
+  }
+
+  std::uint32_t new_call() {
+    std::uint32_t id = none;
+    if (free_calls_.empty()) {
+      id = static_cast<std::uint32_t>(calls_.size());
+      calls_.emplace_back();
+    } else {
+      id = free_calls_.back();
+      free_calls_.pop_back();
+    }
+    calls_[id].attempt = 1;
+    calls_[id].asked = 0;
+    calls_[id].awaits = false;
+    return id;
+  }
+
+  void schedule(Agenda& agenda, std::uint32_t id, What what, Instant at, const Outcome& outcome) {
+    const Event e{id, calls_[id].generation, calls_[id].attempt, what, outcome};
+    std::uint32_t token = static_cast<std::uint32_t>(events_.size());
+    if (free_events_.empty()) {
+      events_.push_back(e);
+    } else {
+      token = free_events_.back();
+      free_events_.pop_back();
+      events_[token] = e;
+    }
+    agenda.wake(*this, token, at, agenda.held(calls_[id].ticket));
+  }
+
+  void send(std::uint32_t id, Agenda& agenda) {
+    Call& call = calls_[id];
+    const Request outer = agenda.held(call.ticket);
+    // Names this attempt among all that the outer one causes.
+    const std::uint64_t lineage = outer.lineage * 0x100000001b3 + static_cast<std::uint64_t>(call.attempt);
+    if (policy_.gates()) {
+      Rng rng = gate_key_.at(outer.client, outer.call, lineage + (call.asked++ << 40));
+      const Decision decision = policy_.before(client_, call.memory, call.attempt, agenda.now(), rng);
+      if (decision.stops()) return end(id, {Status::http(503), {}, {}}, agenda);
+      if (decision.delay() > Duration{})
+        return schedule(agenda, id, What::send, agenda.now() + decision.delay(), {});
+    }
+    call.asked = 0;
+    call.awaits = true;
+    Request inner;
+    inner.client = outer.client;
+    inner.call = outer.call;
+    inner.attempt = call.attempt;
+    inner.lineage = lineage;
+    inner.at = inner.arrived = agenda.now();
+    inner.leaves = agenda.now() + c_.attempt_timeout;
+    inner.parent = id;
+    inner.slot = call.generation;
+    inner.chain = &inner_;
+    if (inner.leaves != Instant::never())
+      schedule(agenda, id, What::ended, inner.leaves, {Status::transport(TransportError::timeout), {}, {}});
+    if (!inner_.has_hops()) agenda.count_inner_request();
+    if (inner_.go(inner, 0, agenda) == Step::answer) finished(inner, agenda);
+  }
+
+  void judge(std::uint32_t id, const Outcome& outcome, Agenda& agenda) {
+    Call& call = calls_[id];
+    call.awaits = false;
+    const Request& outer = agenda.held(call.ticket);
+    const Attempt attempt{call.attempt, outcome,
+                          idempotent_,  call.started,
+                          agenda.now(), c_.propagate_deadline ? outer.leaves : Instant::never()};
+    Rng rng = key_.at(outer.client, outer.call,
+                      outer.lineage * 0x100000001b3 + static_cast<std::uint64_t>(call.attempt));
+    const Decision decision = policy_.after(client_, call.memory, attempt, rng);
+    if (outcome.status.succeeded() || decision.stops()) return end(id, outcome, agenda);
+    ++call.attempt;
+    schedule(agenda, id, What::send, agenda.now() + std::max(Duration{}, decision.delay()), {});
+  }
+
+  void end(std::uint32_t id, const Outcome& outcome, Agenda& agenda) {
+    Call& call = calls_[id];
+    const std::uint32_t ticket = call.ticket;
+    call.ticket = none;
+    ++call.generation;
+    free_calls_.push_back(id);
+    Request& outer = agenda.held(ticket);
+    outer.at = agenda.now();
+    outer.outcome = outcome;
+    agenda.release(ticket, outcome.status.succeeded() ? Step::pass : Step::answer);
+  }
+
+  HopConfig c_;
+  AnyPolicy policy_;
+  bool idempotent_;
+  StreamKey key_, gate_key_;
+  Chain inner_;
+  alignas(std::max_align_t) std::byte client_[client_slot_bytes];
+  std::vector<Call> calls_;
+  std::vector<std::uint32_t> free_calls_;
+  std::vector<Event> events_;
+  std::vector<std::uint32_t> free_events_;
+};
+
+}  // namespace
+
+void add_hop(Shelf<ServerKind>& shelf) {
+  shelf.add({"hop",
+             "calls another service, its `stages`, with a `policy` of its own (\"subject\": the one under "
+             "test) and an "
+             "`attempt_timeout`; `propagate_deadline = true` tells the policy when the caller leaves",
+             [](Reader& table) {
+               HopConfig c;
+               const auto policy = table.text("policy");
+               if (!policy)
+                 table.fail("policy", "a hop needs a 'policy'",
+                            "a policy's name, or \"subject\" for the one under test");
+               else if (*policy != "subject") {
+                 if (auto found = keep(find_policy(*policy, table.where("policy")), table.complaints()))
+                   c.policy = found->policy;
+               }
+               c.attempt_timeout = table.duration("attempt_timeout").value_or(c.attempt_timeout);
+               c.propagate_deadline = table.flag("propagate_deadline").value_or(false);
+               c.stages = read_stages(table);
+               StageSpec spec;
+               // Its policy's own draws count as the world's, unless it is the one under test.
+               spec.random = c.policy.has_value();
+               for (const StageSpec& stage : c.stages) spec.random = spec.random || stage.random;
+               spec.make = [c](const World& world) { return std::make_unique<Hop>(c, world); };
+               return spec;
+             }});
+}
+
+}  // namespace retrygate

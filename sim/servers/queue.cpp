@@ -1,0 +1,123 @@
+// Workers behind a queue. They know nothing of their callers: a request whose caller has left is worked on
+// all the same, unless skip_abandoned says otherwise.
+#include "sim/servers.hpp"
+
+namespace retrygate {
+namespace {
+
+struct QueueConfig {
+  std::int64_t workers = 1;
+  std::int64_t capacity = many;  // requests that wait, beside those in service
+  bool skip_abandoned = false;
+  Law service;
+  Refusal full;
+};
+
+// First come, first served: when a request begins and ends is known when it comes, so no event is needed.
+class Fifo : public Stage {
+ public:
+  Fifo(const QueueConfig& config, const World& world)
+      : c_(config), key_(world.key(Stream::service)), free_at_(static_cast<std::size_t>(config.workers)) {}
+
+  Step arrive(Request& request, Agenda&) override {
+    while (!begins_.empty() && begins_.front() <= request.at) begins_.pop();
+    if (static_cast<std::int64_t>(begins_.size()) >= c_.capacity && free_at_.front() > request.at)
+      return c_.full.answer(request);
+    const Instant begin = std::max(request.at, free_at_.front());
+    if (begin > request.at) begins_.push(begin);
+    request.at = begin;
+    // Nobody waits any more when a worker takes it up: no work, and the answer does not matter.
+    if (c_.skip_abandoned && begin > request.leaves) return c_.full.answer(request);
+    Rng rng = key_.at(request.client, request.call, request.lineage);
+    const Duration time = c_.service.draw(rng);
+    request.work += time;
+    request.at = begin + time;
+    std::pop_heap(free_at_.begin(), free_at_.end(), std::greater<>{});
+    free_at_.back() = request.at;
+    std::push_heap(free_at_.begin(), free_at_.end(), std::greater<>{});
+    return Step::pass;
+  }
+  bool delays() const override { return true; }
+
+ private:
+  QueueConfig c_;
+  StreamKey key_;
+  std::vector<Instant> free_at_;  // a heap: the worker that is free first in front
+  Ring<Instant> begins_;          // of those who wait; they begin in the order in which they came
+};
+
+// Last come, first served, without interrupting anybody.
+class Lifo : public Stage {
+ public:
+  Lifo(const QueueConfig& config, const World& world) : c_(config), key_(world.key(Stream::service)) {}
+
+  Step arrive(Request& request, Agenda& agenda) override {
+    if (busy_ < c_.workers) {
+      ++busy_;
+      begin(request, agenda);
+      return Step::pass;
+    }
+    if (static_cast<std::int64_t>(waiting_.size()) >= c_.capacity) return c_.full.answer(request);
+    waiting_.push_back(agenda.hold(request));
+    return Step::hold;
+  }
+  void wake(std::uint32_t, Agenda& agenda) override {
+    while (!waiting_.empty()) {
+      const std::uint32_t ticket = waiting_.back();
+      waiting_.pop_back();
+      Request& request = agenda.held(ticket);
+      request.at = agenda.now();
+      if (c_.skip_abandoned && request.at > request.leaves) {
+        c_.full.answer(request);
+        agenda.release(ticket, Step::answer);
+        continue;
+      }
+      begin(request, agenda);
+      return agenda.release(ticket, Step::pass);
+    }
+    --busy_;
+  }
+  bool delays() const override { return true; }
+  bool holds() const override { return true; }
+
+ private:
+  void begin(Request& request, Agenda& agenda) {
+    Rng rng = key_.at(request.client, request.call, request.lineage);
+    const Duration time = c_.service.draw(rng);
+    request.work += time;
+    request.at = request.at + time;
+    agenda.wake(*this, 0, request.at, request);
+  }
+
+  QueueConfig c_;
+  StreamKey key_;
+  std::int64_t busy_ = 0;
+  std::vector<std::uint32_t> waiting_;  // tickets, the latest at the end
+};
+
+}  // namespace
+
+void add_queue(Shelf<ServerKind>& shelf) {
+  shelf.add({"queue",
+             "`workers` (1) that take `service`, a law, each; `capacity` requests may wait, in `order` fifo "
+             "or lifo; "
+             "above it `answer` (503); `skip_abandoned = true` drops requests whose caller has left",
+             [](Reader& table) {
+               QueueConfig c;
+               c.workers = count(table, "workers", 1, 1);
+               c.capacity = count(table, "capacity", 0, many);
+               c.skip_abandoned = table.flag("skip_abandoned").value_or(false);
+               c.service = law(table, "service");
+               c.full = read_refusal(table, 503);
+               const bool lifo = table.word("order", {"fifo", "lifo"}) == 1;
+               StageSpec spec;
+               spec.random = c.service.random();
+               spec.make = [=](const World& world) -> std::unique_ptr<Stage> {
+                 if (lifo) return std::make_unique<Lifo>(c, world);
+                 return std::make_unique<Fifo>(c, world);
+               };
+               return spec;
+             }});
+}
+
+}  // namespace retrygate

@@ -1,0 +1,289 @@
+// A scenario per stage that can be worked out by hand; the working is beside it.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "sim/testing.hpp"
+
+namespace retrygate {
+namespace {
+
+using namespace testing_sim;
+
+const std::string once = "fixed:base=1ms,max_attempts=1";
+
+TEST(Outage, WindowsRepeat) {
+  // Calls at 0, 0.5 .. 9.5 s; down in [1,2), [4,5), [7,8): 1, 1.5, 4, 4.5, 7, 7.5 fail.
+  const Totals t = play(once, scenario(R"(
+    horizon = "10s"
+    clients = 20
+    interval = "500ms"
+    stages = [{ kind = "outage", start = "1s", length = "1s", every = "3s" }])"));
+  EXPECT_EQ(t.succeeded, 14);
+  EXPECT_EQ(t.gave_up, 6);
+}
+
+TEST(Outage, ALogOfWindowsAndCallersWhoHang) {
+  const std::string path = testing::TempDir() + "outages.csv";
+  std::ofstream(path) << "start,end\n2s,2.5s\n1s,1.2s\n1.1s,1.4s\n";
+  // Calls every 100 ms; the log's union is [1,1.4) and [2,2.5): 9 fail, each after its timeout.
+  const Totals t =
+      play(once, scenario("horizon = \"10s\"\nclients = 40\ninterval = \"100ms\"\nattempt_timeout = "
+                          "\"50ms\"\nstages = [{ kind = \"outage\", hang = true, file = \"" +
+                          path + "\" }]"));
+  EXPECT_EQ(t.gave_up, 9);
+  EXPECT_EQ(t.latencies_all.max, Duration::ms(50));
+  EXPECT_EQ(t.latencies.max, Duration{});
+  std::remove(path.c_str());
+}
+
+TEST(RateLimit, GrantsItsTokensAndTellsTheWait) {
+  // A bucket of 3, 2 tokens per second; 5 requests at 0. Three pass; the next token is there after 0.5 s,
+  // told as 1 s. At 1 s the bucket holds two.
+  const Scenario s = scenario(R"(
+    clients = 5
+    stages = [{ kind = "rate-limit", rate_per_s = 2, burst = 3, tell_wait = true }])");
+  std::vector<TraceRow> trace;
+  const Totals t = play("fixed:base=1ms,max_attempts=9,retry_after=floor", s, 1, {.trace = &trace});
+  EXPECT_EQ(t.requests, 7);
+  EXPECT_EQ(t.last_success, Duration::s(1));
+  ASSERT_EQ(trace.size(), 7U);
+  EXPECT_EQ(trace[3].outcome.status, Status::http(429));
+  EXPECT_EQ(trace[3].outcome.retry_after, Duration::s(1));
+  EXPECT_EQ(trace[5].start, Instant{Duration::s(1)});
+  // Who does not obey asks again every millisecond until a token is there, at 0.5 s and 1 s.
+  EXPECT_EQ(play("fixed:base=1ms,max_attempts=5000,retry_after=ignore", s).requests, 5 + 500 + 500 + 500);
+}
+
+TEST(Queue, FirstComeFirstServedAndFull) {
+  const Totals t = play(once, scenario(R"(
+    clients = 3
+    stages = [{ kind = "queue", workers = 1, capacity = 1, service = "100ms" }])"));
+  EXPECT_EQ(t.succeeded, 2);
+  EXPECT_EQ(t.gave_up, 1);
+  EXPECT_EQ(t.latencies.max, Duration::ms(200));
+}
+
+TEST(Queue, OrderDecidesWhoWaits) {
+  // Calls at 0, 10, 20 ms, 100 ms of work each. fifo ends at 100, 200, 300; lifo takes the third before the
+  // second.
+  const auto ends = [](const std::string& order) {
+    std::vector<TraceRow> trace;
+    play(once,
+         scenario("clients = 3\ninterval = \"10ms\"\nstages = [{ kind = \"queue\", service = \"100ms\", "
+                  "order = \"" +
+                  order + "\" }]"),
+         1, {.trace = &trace});
+    std::vector<std::int64_t> all;
+    for (const TraceRow& row : trace) all.push_back(row.end.since_start.ns() / 1'000'000);
+    return all;
+  };
+  EXPECT_EQ(ends("fifo"), (std::vector<std::int64_t>{100, 200, 300}));
+  EXPECT_EQ(ends("lifo"), (std::vector<std::int64_t>{100, 300, 200}));
+}
+
+TEST(Queue, WorksForCallersWhoHaveLeft) {
+  // Three at 0, 100 ms each, timeout 150 ms: two answers come too late, 200 ms of work for nobody. A server
+  // that looks first begins the second (at 100 ms) and drops the third (at 200 ms).
+  for (const char* order : {"fifo", "lifo"}) {
+    const auto with = [&](const std::string& skip) {
+      return play(
+          once, scenario("clients = 3\nattempt_timeout = \"150ms\"\nstages = [{ kind = \"queue\", service = "
+                         "\"100ms\", order = \"" +
+                         std::string(order) + "\", skip_abandoned = " + skip + " }]"));
+    };
+    EXPECT_EQ(with("false").succeeded, 1);
+    EXPECT_EQ(with("false").wasted, Duration::ms(200));
+    EXPECT_EQ(with("true").wasted, Duration::ms(100));
+    EXPECT_EQ(with("true").last_end, Duration::ms(150));
+  }
+}
+
+TEST(Degradation, SlowForAWhileAndUnderLoad) {
+  const Totals brown = play(once, scenario(R"(
+    clients = 2
+    interval = "1s"
+    stages = [{ kind = "brownout", length = "1s", extra = "300ms" }])"));
+  EXPECT_EQ(brown.latencies.max, Duration::ms(300));
+  EXPECT_EQ(brown.latencies.p50, Duration{});
+  // Two at 0: 100 ms with nobody there, 100 * (1 + 1/2) with one there.
+  const Totals load = play(once, scenario(R"(
+    clients = 2
+    stages = [{ kind = "congestion", time = "100ms", half_speed_at = 2 }])"));
+  EXPECT_EQ(load.latencies.p50, Duration::ms(100));
+  EXPECT_EQ(load.latencies.max, Duration::ms(150));
+}
+
+TEST(Deduplication, OneProcessingPerCall) {
+  // 100 ms of work, timeout 50 ms, 10 ms between: attempts at 0, 60, 120 ms are all processed and all too
+  // late. A server that remembers answers the second with the first's result at 100 ms, in time.
+  const std::string rest = R"({ kind = "service", time = "100ms" }])";
+  const std::string caller = "idempotent = false\nattempt_timeout = \"50ms\"\nstages = [";
+  const Totals plain = play("fixed:base=10ms,max_attempts=3", scenario(caller + rest));
+  EXPECT_EQ(plain.duplicates, 2);
+  EXPECT_EQ(plain.succeeded, 0);
+  const Totals once_only =
+      play("fixed:base=10ms,max_attempts=3", scenario(caller + R"({ kind = "deduplication" }, )" + rest));
+  EXPECT_EQ(once_only.duplicates, 0);
+  EXPECT_EQ(once_only.last_success, Duration::ms(100));
+  EXPECT_EQ(play("fixed:base=10ms,max_attempts=3", scenario("attempt_timeout = \"50ms\"\nstages = [" + rest))
+                .duplicates,
+            0);  // harmless repeats are none
+}
+
+TEST(Hop, EachLayerRetriesForItself) {
+  // The backend fails twice; the frontend asks it at 0, 100, 200 ms, 5 ms each.
+  const std::string text = R"(
+    stages = [{ kind = "hop", policy = "fixed:base=100ms,max_attempts=3", stages = [
+      { kind = "fail-first", attempts = 2 }, { kind = "service", time = "5ms" }] }])";
+  const Totals t = play(once, scenario(text));
+  EXPECT_EQ(t.requests, 1);
+  EXPECT_EQ(t.last_hop, 3);
+  EXPECT_EQ(t.last_success, Duration::ms(205));
+  // Three layers of 4 attempts against a dead backend: 4 * 4 * 4 (the amplification of stacked retries).
+  const Totals dead = play("fixed:base=1ms,max_attempts=4", scenario(R"(
+    stages = [{ kind = "hop", policy = "fixed:base=1ms,max_attempts=4", stages = [
+      { kind = "hop", policy = "subject", stages = [{ kind = "outage", length = "1h" }] }] }])"));
+  EXPECT_EQ(dead.last_hop, 64);
+  EXPECT_EQ(value(dead, "amplification"), 64);
+  EXPECT_EQ(dead.gave_up, 1);
+  // A hop that waits 30 ms for a backend of 50 ms gives up each time: at 30, 131, 232 with 101 ms from send
+  // to send.
+  const Totals slow = play(once, scenario(R"(
+    stages = [{ kind = "hop", policy = "fixed:base=71ms,max_attempts=3", attempt_timeout = "30ms", stages = [
+      { kind = "service", time = "50ms" }] }])"));
+  EXPECT_EQ(slow.gave_up, 1);
+  EXPECT_EQ(slow.last_end, Duration::ms(232));
+}
+
+TEST(Network, LatencyLossAndDeadline) {
+  const Totals far =
+      play(once, scenario("request_latency = \"10ms\"\nreply_latency = \"20ms\"\nstages = []"));
+  EXPECT_EQ(far.last_success, Duration::ms(30));
+  // Everything is lost: attempts at 0 and 1.5 s, each ends after 1 s.
+  const Totals lost =
+      play("fixed:base=500ms,max_attempts=2", scenario("loss = 1.0\nattempt_timeout = \"1s\"\nstages = []"));
+  EXPECT_EQ(lost.requests, 0);
+  EXPECT_EQ(lost.sent, 2);
+  EXPECT_EQ(lost.last_end, Duration::ms(2500));
+  // The request takes longer than its caller waits: the server still gets it.
+  const Totals late = play(once, scenario("request_latency = \"2s\"\nattempt_timeout = \"1s\"\nstages = []"));
+  EXPECT_EQ(late.requests, 1);
+  EXPECT_EQ(late.gave_up, 1);
+  EXPECT_EQ(late.last_end, Duration::s(1));
+  // Attempts at 0, 0.4, 0.8 s; the next would come after the deadline.
+  const Totals deadline = play("fixed:base=400ms", scenario(R"(
+    call_deadline = "1s"
+    stages = [{ kind = "outage", length = "1h" }])"));
+  EXPECT_EQ(deadline.sent, 3);
+  EXPECT_EQ(deadline.last_end, Duration::ms(800));
+}
+
+TEST(Fleet, AClientMakesItsCallsOneAfterTheOther) {
+  // Three calls of 50 ms with 200 ms of thought between: 50, 300, 550 ms.
+  const Totals t = play(once, scenario(R"(
+    arrivals = "closed"
+    calls = 3
+    think_time = "200ms"
+    clients = 2
+    stages = [{ kind = "service", time = "50ms" }])"));
+  EXPECT_EQ(t.calls, 6);
+  EXPECT_EQ(t.last_success, Duration::ms(550));
+  EXPECT_EQ(t.latencies.max, Duration::ms(50));
+}
+
+TEST(Metrics, OfAnOutageByHand) {
+  // Four calls at 0, 1, 2, 3 s; down in [0, 1.5): the first two fail and retry every second: attempts of call
+  // 0 at 0, 1, 2; of call 1 at 1, 2. Recovery: from 1.5 s on everything succeeds.
+  const Totals t = play("fixed:base=1s,max_attempts=9", scenario(R"(
+    clients = 4
+    interval = "1s"
+    stages = [{ kind = "outage", length = "1500ms" }])"));
+  EXPECT_EQ(value(t, "requests"), 7);
+  EXPECT_EQ(value(t, "retries"), 3);
+  EXPECT_EQ(value(t, "recovery_s"), 0);
+  EXPECT_EQ(value(t, "collapse"), 0);
+  EXPECT_EQ(value(t, "spread_attempt_2_s"), 1);
+  EXPECT_EQ(value(t, "spread_attempt_3_s"), 0);
+  EXPECT_EQ(value(t, "latency_mean_s"), 0.75);
+  EXPECT_EQ(value(t, "latency_p50_s"), 0);
+  EXPECT_EQ(value(t, "latency_p99_s"), 2);
+  EXPECT_EQ(value(t, "goodput_per_s"), 4.0 / 3);
+  EXPECT_EQ(value(t, "attempts_mean"), 1.75);
+  const Totals dead = play(once, scenario("clients = 4\nstages = [{ kind = \"outage\", length = \"1h\" }]"));
+  EXPECT_EQ(value(dead, "collapse"), 1);
+  EXPECT_EQ(value(dead, "recovery_s"), std::nullopt);
+  // With parameters.
+  const Metric peak = *find_metric("retry_peak_250ms");
+  const Measures measures = measures_for(std::vector{peak, *find_metric("spread_attempt_4_s")});
+  const Totals few = play("fixed:base=1s,max_attempts=9",
+                          scenario("clients = 7\nstages = [{ kind = \"fail-first\", attempts = 1 }]"), 1,
+                          {.measures = &measures});
+  EXPECT_EQ(peak.read(few), 7);
+  EXPECT_EQ(value(few, "spread_attempt_4_s"), std::nullopt);
+  EXPECT_TRUE(few.peaks.empty());  // not asked for
+  EXPECT_FALSE(find_metric("peak_0s"));
+  EXPECT_FALSE(find_metric("peak_fast"));
+  EXPECT_FALSE(find_metric("spread_attempt_x_s"));
+}
+
+TEST(Stages, MistakesAreNamedTogether) {
+  auto table = parse_toml(R"(
+clients = 0
+stages = [
+  { kind = "outrage" },
+  { kind = "queue", service = "fast", workers = 0 },
+  { kind = "rate-limit", rate_per_s = -1 },
+  { kind = "service", time = "$missing" },
+  { kind = "hop", policy = "nobody", stages = [{ kind = "service", tim = "1ms" }] },
+])",
+                          "bad.toml");
+  const auto made = read_scenario("bad", *table);
+  ASSERT_FALSE(made);
+  const std::string all = to_string(made.error());
+  for (const char* part : {"bad.toml:2:", "did you mean 'outage'", "bad.toml:5:", "workers", "rate_per_s",
+                           "$missing", "nobody", "did you mean 'time'"})
+    EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
+}
+
+TEST(Law, ReadsWhatItPrintsAndHasItsMean) {
+  struct Row {
+    const char* text;
+    double mean_ms, sd_ms;
+  };
+  // Means and deviations by the textbook: lognormal exp(mu + s^2/2); gamma mean m, sd m / sqrt(k); Weibull
+  // scale * Gamma(1 + 1/k) with k = 2: Gamma(1.5) = 0.886227, sd = scale * sqrt(1 - pi/4); normal cut at 0
+  // with mean 3 sd: nothing visible of the cut is left beyond 0.5 % of sd.
+  constexpr Row rows[] = {{"10ms", 10, 0},
+                          {"uniform 10ms 20ms", 15, 2.8868},
+                          {"exponential 10ms", 10, 10},
+                          {"normal 50ms 10ms", 50, 10},
+                          {"lognormal 10ms 0.5", 11.3315, 6.0390},
+                          {"gamma 10ms 4", 10, 5},
+                          {"gamma 10ms 0.5", 10, 14.1421},
+                          {"weibull 10ms 2", 8.86227, 4.6325}};
+  for (const Row& row : rows) {
+    const Law law = *parse_law(row.text);
+    EXPECT_EQ(to_string(law), row.text);
+    constexpr int n = 100'000;
+    double sum = 0, squares = 0;
+    for (int i = 0; i < n; ++i) {
+      Rng rng = StreamKey(Seed{1}, Stream::generator).at(static_cast<std::uint64_t>(i));
+      const double ms = law.draw(rng).seconds() * 1000;
+      sum += ms;
+      squares += ms * ms;
+    }
+    const double mean = sum / n;
+    EXPECT_NEAR(mean, row.mean_ms, 5 * row.sd_ms / std::sqrt(n) + 1e-9) << row.text;
+    // The relative error of a deviation is sqrt((kurtosis - 1) / 4n), at most 1.2 % here at five of it.
+    EXPECT_NEAR(std::sqrt(std::max(0.0, squares / n - mean * mean)), row.sd_ms, 0.04 * row.sd_ms + 1e-4)
+        << row.text;
+  }
+  for (const char* text :
+       {"", "fast", "uniform 2ms 1ms", "uniform 1ms", "gamma 1ms -1", "exponential", "weibull 1ms nan"})
+    EXPECT_FALSE(parse_law(text)) << text;
+}
+
+}  // namespace
+}  // namespace retrygate

@@ -1,0 +1,64 @@
+// What the tests of the simulator share. Not part of the library's interface.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "policies/named.hpp"
+#include "sim/metrics.hpp"
+#include "sim/run.hpp"
+
+namespace retrygate::testing_sim {
+
+inline AnyPolicy policy(const std::string& reference) {
+  auto found = find_policy(reference, {"test", 1, 1});
+  EXPECT_TRUE(found) << (found ? "" : to_string(found.error()));
+  return found->policy;
+}
+
+inline Scenario scenario(const std::string& toml) {
+  auto table = parse_toml(toml, "test");
+  EXPECT_TRUE(table) << (table ? "" : to_string(table.error()));
+  auto made = read_scenario("test", *table);
+  EXPECT_TRUE(made) << (made ? "" : to_string(made.error()));
+  return *made;
+}
+
+inline Totals play(const std::string& reference, const Scenario& s, std::uint64_t seed = 1,
+                   const RunOptions& options = {}) {
+  auto totals = run(policy(reference), s, Seed{seed}, options);
+  EXPECT_TRUE(totals) << (totals ? "" : to_string(totals.error()));
+  return *totals;
+}
+
+inline std::optional<double> value(const Totals& totals, std::string_view metric) {
+  return find_metric(metric)->read(totals);
+}
+
+struct MeanOfSeeds {
+  double mean = 0, error = 0;  // standard error
+};
+
+// A metric over seeds 1..n.
+inline MeanOfSeeds over_seeds(const std::string& reference, const Scenario& s, std::string_view metric,
+                              int n) {
+  const Metric m = *find_metric(metric);
+  const Measures measures = measures_for(std::vector{m});
+  const AnyPolicy p = policy(reference);
+  std::vector<double> all;
+  Runner runner;
+  for (int seed = 1; seed <= n; ++seed)
+    all.push_back(
+        *m.read(*runner.run(p, s, Seed{static_cast<std::uint64_t>(seed)}, {.measures = &measures})));
+  MeanOfSeeds result;
+  for (const double x : all) result.mean += x / n;
+  double squares = 0;
+  for (const double x : all) squares += (x - result.mean) * (x - result.mean);
+  result.error = std::sqrt(squares / (n - 1) / n);
+  return result;
+}
+
+}  // namespace retrygate::testing_sim
