@@ -1,8 +1,6 @@
 // What the tests of the simulator share. Not part of the library's interface.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <string>
 #include <vector>
@@ -15,22 +13,22 @@ namespace retrygate::testing_sim {
 
 inline AnyPolicy policy(const std::string& reference) {
   auto found = find_policy(reference, {"test", 1, 1});
-  EXPECT_TRUE(found) << (found ? "" : to_string(found.error()));
+  RG_ASSERT(found, to_string(found.error()));
   return found->policy;
 }
 
 inline Scenario scenario(const std::string& toml) {
   auto table = parse_toml(toml, "test");
-  EXPECT_TRUE(table) << (table ? "" : to_string(table.error()));
+  RG_ASSERT(table, to_string(table.error()));
   auto made = read_scenario("test", *table);
-  EXPECT_TRUE(made) << (made ? "" : to_string(made.error()));
+  RG_ASSERT(made, to_string(made.error()));
   return *made;
 }
 
 inline Totals play(const std::string& reference, const Scenario& s, std::uint64_t seed = 1,
                    const RunOptions& options = {}) {
   auto totals = run(policy(reference), s, Seed{seed}, options);
-  EXPECT_TRUE(totals) << (totals ? "" : to_string(totals.error()));
+  RG_ASSERT(totals, to_string(totals.error()));
   return *totals;
 }
 
