@@ -15,6 +15,7 @@
 #include "ci/command/inspect.hpp"
 #include "ci/command/judge.hpp"
 #include "ci/command/simulate.hpp"
+#include "ci/manual.hpp"
 #include "ci/reproduce.hpp"
 #include "ci/version.hpp"
 
@@ -302,10 +303,56 @@ void add_stats(CLI::App& app, Run& run) {
   command.callback([into, &run] { run.code = statistics(*into); });
 }
 
+std::vector<OptionEntry> entries(const CLI::App& app) {
+  std::vector<OptionEntry> all;
+  for (const CLI::Option* option : app.get_options()) {
+    OptionEntry entry;
+    entry.text = option->get_description();
+    entry.positional = option->get_positional();
+    entry.takes_value = option->get_items_expected_max() > 0;
+    entry.required = option->get_required();
+    entry.repeats = option->get_items_expected_max() > 1;
+    if (entry.positional) entry.names.push_back(option->get_name(true));
+    for (const std::string& name : option->get_snames()) entry.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) entry.names.push_back("--" + name);
+    // IsMember writes its words as "TEXT:{a,b}", and tells them in no other way.
+    const std::string type = option->get_type_name();
+    const std::size_t open = type.find('{');
+    if (open != std::string::npos)
+      entry.words = CLI::detail::split(type.substr(open + 1, type.find('}') - open - 1), ',');
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+Manual manual_of(const CLI::App& app) {
+  Manual manual{app.get_description(), std::string(overview), entries(app), {}};
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (!command->get_group().empty())
+      manual.commands.push_back({command->get_name(), command->get_description(), entries(*command)});
+  }
+  return manual;
+}
+
+void add_completion(CLI::App& app, Run&) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App& command = *app.add_subcommand("completion", "print the completion script of a shell");
+  command.add_option("SHELL", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
+  command.callback([shell, &app] {
+    fmt::print("{}", *shell == "bash" ? bash_completion(manual_of(app)) : zsh_completion(manual_of(app)));
+  });
+}
+
+// For the build: the man page that is installed.
+void add_man(CLI::App& app, Run&) {
+  CLI::App& command = *app.add_subcommand("man", "print the man page")->group("");
+  command.callback([&app] { fmt::print("{}", man_page(manual_of(app))); });
+}
+
 // In the order of `--help`.
-constexpr void (*subcommands[])(CLI::App&, Run&) = {add_show,    add_list,        add_explain,   add_check,
-                                                    add_import,  add_sim,         add_reproduce, add_gate,
-                                                    add_compare, add_sensitivity, add_stats};
+constexpr void (*subcommands[])(CLI::App&, Run&) = {
+    add_show, add_list,    add_explain,     add_check, add_import,     add_sim, add_reproduce,
+    add_gate, add_compare, add_sensitivity, add_stats, add_completion, add_man};
 
 int run(int argc, char** argv) {
   CLI::App app("Proves what a retry policy promises, measures what it does to a fleet, gates the change.",

@@ -1,10 +1,12 @@
-# Installation and `find_package(retrygate)`.
+# Installation, `find_package(retrygate)`, and the Debian packages that ci/make-package builds: `retrygate` is
+# the component tool, `retrygate-dev` is everything else.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 # Installs the libraries retrygate::policies, ::sim and ::stats and the command, as far as they exist.
 # The properties come as the component gtest; who does not ask for it needs neither RapidCheck nor GoogleTest.
 function(retrygate_package)
+  set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME devel)
   set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/retrygate")
   set(libraries "")
   foreach(name IN ITEMS policies sim stats)
@@ -21,9 +23,7 @@ function(retrygate_package)
     FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/retrygate")
   install(EXPORT retrygate-gtest NAMESPACE retrygate:: FILE retrygate-gtest-targets.cmake
     DESTINATION "${config_dir}")
-  if(TARGET retrygate_cli)
-    install(TARGETS retrygate_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-  endif()
+  retrygate_install_tool()
 
   set(dependencies fmt tl-expected tomlplusplus yaml-cpp Threads)
   # Only a module whose own headers show these types links them publicly.
@@ -62,5 +62,47 @@ function(retrygate_package)
       "-DGENERATOR=${CMAKE_GENERATOR}" "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DFLAGS=${flags}"
       -P "${PROJECT_SOURCE_DIR}/ci/cmake/consumer_gtest_test.cmake")
     set_tests_properties(package.consumer-gtest PROPERTIES TIMEOUT 300)
+    add_test(NAME package.tool COMMAND bash "${PROJECT_SOURCE_DIR}/ci/cmake/tool_test.sh" "${PROJECT_BINARY_DIR}")
+    set_tests_properties(package.tool PROPERTIES TIMEOUT 300)
   endif()
+  retrygate_debian()
 endfunction()
+
+# The command, and what it prints of itself: the man page and the completion for bash.
+function(retrygate_install_tool)
+  set(page "${PROJECT_BINARY_DIR}/retrygate.1")
+  set(completion "${PROJECT_BINARY_DIR}/retrygate.bash")
+  add_custom_command(OUTPUT "${page}" "${completion}"
+    COMMAND retrygate_cli man > "${page}"
+    COMMAND retrygate_cli completion bash > "${completion}"
+    DEPENDS retrygate_cli VERBATIM)
+  add_custom_target(retrygate_pages ALL DEPENDS "${page}" "${completion}")
+  install(TARGETS retrygate_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tool)
+  install(FILES "${page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tool)
+  install(FILES "${completion}" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+    RENAME retrygate COMPONENT tool)
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright COMPONENT tool)
+  install(FILES "${PROJECT_SOURCE_DIR}/CHANGELOG.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT tool)
+endfunction()
+
+# A macro: CPack reads these variables at the top.
+macro(retrygate_debian)
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_PACKAGE_CONTACT "the retrygate authors <authors@retrygate.invalid>")
+  set(CPACK_PACKAGE_VENDOR "the retrygate authors")
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_STRIP_FILES ON)
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_COMPONENTS_ALL tool devel)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_TOOL_PACKAGE_NAME retrygate)
+  set(CPACK_DEBIAN_TOOL_PACKAGE_SECTION devel)
+  set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_COMPONENT_TOOL_DESCRIPTION "${PROJECT_DESCRIPTION}")
+  set(CPACK_DEBIAN_DEVEL_PACKAGE_NAME retrygate-dev)
+  set(CPACK_DEBIAN_DEVEL_PACKAGE_SECTION libdevel)
+  set(CPACK_DEBIAN_DEVEL_PACKAGE_DEPENDS "libfmt-dev, libexpected-dev, libtomlplusplus-dev, libyaml-cpp-dev")
+  set(CPACK_DEBIAN_DEVEL_PACKAGE_RECOMMENDS "librapidcheck-dev, libgtest-dev")
+  set(CPACK_COMPONENT_DEVEL_DESCRIPTION "${PROJECT_DESCRIPTION}: libraries and headers for C++20")
+  include(CPack)
+endmacro()
