@@ -1,0 +1,306 @@
+// The bars: our simulator and statistics against what a user would pick instead, all in one interleaved run.
+// Prints one line per bar: name, value, bar, verdict. Exit 1 when a bar is missed.
+// Usage: retrygate_bars [--rounds N] [--only TEXT] [--large] [--python CMD] [--r CMD] PEERS_DIR
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ci/bench/yardsticks.hpp"
+#include "policies/named.hpp"
+#include "sim/experiments/flaky.hpp"
+#include "sim/metrics.hpp"
+#include "sim/run.hpp"
+#include "stats/resample.hpp"
+
+namespace retrygate::bench {
+namespace {
+
+struct Settings {
+  int rounds = 5;
+  std::string only, peers;
+  std::string python = "/usr/bin/python3", r = "Rscript";
+  bool large = false;  // the runs of 10^6 and 10^7 clients too
+};
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What one round of a contestant says: time of one unit of work, and a result to compare.
+struct Score {
+  double ns = 0;      // per attempt, or per whole task
+  double result = 0;  // mean requests per run; 0 where there is nothing to compare
+};
+using Contestant = std::function<std::optional<Score>()>;  // nothing: it is not there
+
+// What is written in this file has no mistakes.
+template <class T>
+T must(Result<T> result) {
+  if (result) return std::move(*result);
+  fmt::print(stderr, "{}", to_string(result.error()));
+  std::exit(4);
+}
+
+Scenario storm_scenario(std::int64_t clients) {
+  const std::string text = fmt::format(
+      "horizon = \"600s\"\nclients = {}\nrequest_latency = \"uniform 200us 2ms\"\nreply_latency = \"uniform "
+      "200us 2ms\"\n"
+      "stages = [{{ kind = \"outage\", start = \"0s\", length = \"1s\" }}, {{ kind = \"concurrency-limit\", "
+      "limit = {} }}, "
+      "{{ kind = \"service\", time = \"50ms\" }}]\n",
+      clients, std::max<std::int64_t>(1, clients / 10));
+  return must(read_scenario("storm", must(parse_toml(text, "storm"))));
+}
+
+Scenario queueing_scenario(std::int64_t calls, double rho) {
+  const double rate = rho * 20 / 0.05;
+  const std::string text = fmt::format(
+      "horizon = \"{}s\"\nclients = {}\narrivals = \"poisson\"\nrate_per_s = {}\nattempt_timeout = "
+      "\"300ms\"\n"
+      "stages = [{{ kind = \"queue\", workers = 20, service = \"exponential 50ms\" }}]\n",
+      static_cast<std::int64_t>(static_cast<double>(calls) / rate * 2) + 100, calls, rate);
+  return must(read_scenario("queueing", must(parse_toml(text, "queueing"))));
+}
+
+const std::vector<std::string> storm_metrics = {"peak_100ms", "peak_1s",  "completion_s",
+                                                "gave_up",    "requests", "attempts_max"};
+
+Measures measures(const std::vector<std::string>& ids) {
+  std::vector<Metric> wanted;
+  for (const std::string& id : ids) wanted.push_back(must(find_metric(id)));
+  return measures_for(wanted);
+}
+
+// Our own run through the public types, as a sweep calls it: one Runner, one seed after the other.
+Contestant ours(const Scenario& scenario, const char* reference, int repetitions,
+                const std::vector<std::string>& ids) {
+  return [=, policy = must(find_policy(reference, {})), asked = measures(ids)]() -> std::optional<Score> {
+    Runner runner;
+    RunOptions options;
+    options.measures = &asked;
+    std::int64_t requests = 0;
+    const double begin = now_s();
+    for (int i = 0; i < repetitions; ++i)
+      requests +=
+          runner.run(policy.policy, scenario, Seed{static_cast<std::uint64_t>(i) + 1}, options)->requests;
+    const double seconds = now_s() - begin;
+    return Score{seconds * 1e9 / static_cast<double>(requests),
+                 static_cast<double>(requests) / static_cast<double>(repetitions)};
+  };
+}
+
+Contestant yardstick(std::uint64_t clients, Retry retry, int repetitions) {
+  return [=]() -> std::optional<Score> {
+    std::uint64_t requests = 0;
+    const double begin = now_s();
+    for (int i = 0; i < repetitions; ++i)
+      requests += storm(clients, retry, static_cast<std::uint64_t>(i) + 1).requests;
+    const double seconds = now_s() - begin;
+    return Score{seconds * 1e9 / static_cast<double>(requests),
+                 static_cast<double>(requests) / static_cast<double>(repetitions)};
+  };
+}
+
+// A program that prints "X ns/attempt [Y ...]". Nothing when it fails to run.
+Contestant program(const std::string& command) {
+  return [=]() -> std::optional<Score> {
+    std::FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
+    if (pipe == nullptr) return std::nullopt;
+    char line[256] = {};
+    const bool got = std::fgets(line, sizeof line, pipe) != nullptr;
+    if (::pclose(pipe) != 0 || !got) return std::nullopt;
+    Score score;
+    if (std::sscanf(line, "%lf ns/attempt %lf", &score.ns, &score.result) < 1) return std::nullopt;
+    return score;
+  };
+}
+
+double median(std::vector<double> x) {
+  std::sort(x.begin(), x.end());
+  const std::size_t half = x.size() / 2;
+  return x.size() % 2 == 1 ? x[half] : (x[half - 1] + x[half]) / 2;
+}
+
+enum class Outcome { met, missed, skipped };
+
+Outcome report(const std::string& name, const std::string& value, const std::string& bar, Outcome outcome) {
+  const char* words[] = {"met", "MISSED", "skipped"};
+  fmt::print("{:<44} {:>12} {:>12}  {}\n", name, value, bar, words[static_cast<int>(outcome)]);
+  std::fflush(stdout);
+  return outcome;
+}
+
+// The median over rounds of peer time / our time must reach `least`.
+Outcome faster(const Settings& settings, const std::string& name, const Contestant& us,
+               const Contestant& peer, double least, double tolerance) {
+  std::vector<double> ratios;
+  Score mine, theirs;
+  for (int round = 0; round < settings.rounds; ++round) {
+    const auto a = us(), b = peer();
+    if (!a || !b) return report(name, "-", fmt::format(">= {}x", least), Outcome::skipped);
+    mine = *a;
+    theirs = *b;
+    ratios.push_back(b->ns / a->ns);
+  }
+  if (mine.result > 0 && theirs.result > 0 && std::abs(mine.result / theirs.result - 1) > tolerance)
+    return report(name + ": other results", fmt::format("{:.1f}", mine.result),
+                  fmt::format("{:.1f}", theirs.result), Outcome::missed);
+  const double ratio = median(ratios);
+  return report(name, fmt::format("{:.1f}x", ratio), fmt::format(">= {}x", least),
+                ratio >= least ? Outcome::met : Outcome::missed);
+}
+
+// Peak memory of a process of its own that does the work, above one that does nothing.
+long peak_kib(const std::function<void()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    work();
+    ::_exit(0);
+  }
+  rusage usage{};
+  int status = 0;
+  ::wait4(child, &status, 0, &usage);
+  return usage.ru_maxrss;
+}
+
+Outcome memory(const std::string& name, std::int64_t clients, const char* reference, double most) {
+  const Scenario scenario = storm_scenario(clients);
+  const NamedPolicy policy = must(find_policy(reference, {}));
+  const long idle = peak_kib([] {});
+  const Measures asked = measures(storm_metrics);
+  RunOptions options;
+  options.measures = &asked;
+  const long busy = peak_kib([&] {
+    if (!run(policy.policy, scenario, Seed{1}, options)) ::_exit(1);
+  });
+  const double bytes = static_cast<double>(busy - idle) * 1024 / static_cast<double>(clients);
+  return report(name, fmt::format("{:.1f} B", bytes), fmt::format("<= {} B", most),
+                bytes <= most ? Outcome::met : Outcome::missed);
+}
+
+int all(const Settings& settings) {
+  fmt::print("{:<44} {:>12} {:>12}\n", "bar", "value", "bar");
+  std::vector<Outcome> outcomes;
+  const auto want = [&](const std::string& name) { return name.find(settings.only) != std::string::npos; };
+  const auto bar = [&](const std::string& name, const Contestant& us, const Contestant& peer, double least,
+                       double tolerance = 0.02) {
+    if (want(name)) outcomes.push_back(faster(settings, name, us, peer, least, tolerance));
+  };
+  const std::string python = settings.python + " " + settings.peers + "/";
+  const std::string r = settings.r + " " + settings.peers + "/";
+
+  const Contestant small = ours(storm_scenario(200), "full-jitter", 1000, storm_metrics);
+  bar("storm, 200 clients: priority_queue", small, yardstick(200, Retry::full, 1000), 3.5);
+  bar("storm, 200 clients: heapq", small, program(python + "storm_heapq.py 200 40"), 30);
+  bar("storm, 200 clients: SimPy", small, program(python + "storm_simpy.py 200 10"), 75, 0.05);
+  bar("storm, 200 clients, decorrelated: priority_queue",
+      ours(storm_scenario(200), "decorrelated", 1000, storm_metrics),
+      yardstick(200, Retry::decorrelated, 1000), 3);
+  bar("storm, 10^4 clients: priority_queue", ours(storm_scenario(10'000), "full-jitter", 20, storm_metrics),
+      yardstick(10'000, Retry::full, 20), 3.5);
+  if (settings.large) {
+    bar("storm, 10^6 clients: priority_queue",
+        ours(storm_scenario(1'000'000), "full-jitter", 1, storm_metrics),
+        yardstick(1'000'000, Retry::full, 1), 7);
+    bar("storm, 10^7 clients: priority_queue",
+        ours(storm_scenario(10'000'000), "full-jitter", 1, storm_metrics),
+        yardstick(10'000'000, Retry::full, 1), 12);
+    if (want("storm, 10^7 clients against 10^6")) {
+      std::vector<double> growth;
+      for (int round = 0; round < settings.rounds; ++round) {
+        const auto million = ours(storm_scenario(1'000'000), "full-jitter", 1, storm_metrics)();
+        const auto ten = ours(storm_scenario(10'000'000), "full-jitter", 1, storm_metrics)();
+        growth.push_back(10 * ten->ns / million->ns);
+      }
+      outcomes.push_back(report("storm, 10^7 clients against 10^6",
+                                fmt::format("{:.1f}x time", median(growth)), "<= 13x",
+                                median(growth) <= 13 ? Outcome::met : Outcome::missed));
+    }
+    if (want("memory a client"))
+      outcomes.push_back(memory("memory a client, 10^7, full jitter", 10'000'000, "full-jitter", 32));
+    if (want("memory a client"))
+      outcomes.push_back(memory("memory a client, 10^7, decorrelated", 10'000'000, "decorrelated", 56));
+  }
+  bar(
+      "flaky service: Python",
+      [] {
+        std::int64_t attempts = 0, successes = 0;
+        constexpr int repetitions = 50;
+        const double begin = now_s();
+        for (std::uint64_t seed = 1; seed <= repetitions; ++seed) {
+          const FlakyResult result = flaky(seed, FlakyVariant::corrected);
+          for (const FlakyRow& row : result.rows) attempts += row.attempts;
+          successes += result.rows[2].successes;
+        }
+        return std::optional(Score{(now_s() - begin) * 1e9 / static_cast<double>(attempts),
+                                   static_cast<double>(successes) / repetitions});
+      },
+      program(python + "flaky.py 20"), 30);
+  const auto queueing_yardstick = [] {
+    const double begin = now_s();
+    const Queueing q = queueing(200'000, 0.85, 1);
+    return std::optional(
+        Score{(now_s() - begin) * 1e9 / static_cast<double>(q.attempts), static_cast<double>(q.attempts)});
+  };
+  bar("timeouts at a queue, load 0.85: priority_queue",
+      ours(queueing_scenario(200'000, 0.85), "full-jitter:max_attempts=4", 1, {"requests", "completed"}),
+      queueing_yardstick, 2, 0.05);
+
+  // Statistics: whole tasks.
+  std::vector<stats::Pairs> metrics(8);
+  Rng rng(Seed{1});
+  for (stats::Pairs& pairs : metrics) {
+    for (int i = 0; i < 200; ++i) {
+      pairs.baseline.push_back(0);
+      pairs.candidate.push_back(-std::log(1 - rng.unit()));
+    }
+  }
+  const Contestant bootstrap = [&] {
+    const double begin = now_s();
+    const auto done = stats::bootstrap_t(metrics, 10'000, Seed{1});
+    return done.empty() ? std::nullopt : std::optional(Score{(now_s() - begin) * 1e9, 0});
+  };
+  bar("bootstrap-t, 8 metrics x 200 x 10^4: SciPy", bootstrap, program(python + "scipy_peer.py bootstrap"),
+      8);
+  bar("bootstrap-t, 8 metrics x 200 x 10^4: R boot", bootstrap, program(r + "boot_peer.R bootstrap"), 20);
+
+  const auto count = [&](Outcome what) { return std::count(outcomes.begin(), outcomes.end(), what); };
+  fmt::print("{} met, {} missed, {} skipped (a peer that is not installed)\n", count(Outcome::met),
+             count(Outcome::missed), count(Outcome::skipped));
+  return count(Outcome::missed) > 0 ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace retrygate::bench
+
+int main(int argc, char** argv) {
+  retrygate::bench::Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const auto value = [&] { return ++i < argc ? argv[i] : ""; };
+    if (argument == "--rounds")
+      settings.rounds = std::max(1, std::atoi(value()));
+    else if (argument == "--only")
+      settings.only = value();
+    else if (argument == "--python")
+      settings.python = value();
+    else if (argument == "--r")
+      settings.r = value();
+    else if (argument == "--large")
+      settings.large = true;
+    else
+      settings.peers = argument;
+  }
+  return retrygate::bench::all(settings);
+}
