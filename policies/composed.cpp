@@ -30,18 +30,6 @@ bool replaces_growth(JitterKind kind) {
   return kind == JitterKind::decorrelated || kind == JitterKind::decorrelated_v2;
 }
 
-void promise_guards(const Guards& guards, Contract& c) {
-  if (guards.retry_after.rule != RetryAfterRule::ignore) c.retry_after = guards.retry_after.rule;
-  if (guards.retry_after.limit != Duration::max()) {
-    c.retry_after_max = guards.retry_after.limit;
-    if (guards.retry_after.above == AboveLimit::stop) c.retry_after_over = RetryAfterOver::stop;
-    if (guards.retry_after.above == AboveLimit::clip) c.retry_after_over = RetryAfterOver::clip;
-  }
-  c.budget = guards.budget;
-  c.breaker = guards.breaker;
-  if (guards.timer_max != Duration::max()) c.timer_max = guards.timer_max;
-}
-
 // `ratio` and `max` beside the other keys: the way to set a jitter's width on the command line.
 void read_width(Reader& table, Contract& c) {
   if (!c.jitter) return;
@@ -63,6 +51,23 @@ void read_width(Reader& table, Contract& c) {
 
 }  // namespace
 
+void promise_limits(const Limits& limits, const Guards& guards, Contract& c) {
+  if (limits.max_attempts != no_attempt_limit) c.max_attempts = limits.max_attempts;
+  if (limits.elapsed != Duration::max()) c.elapsed = limits.elapsed;
+  if (limits.deadline != Duration::max()) c.deadline = limits.deadline;
+  c.retry_on = limits.retry_on;
+  if (limits.idempotent_only) c.idempotent_only = true;
+  if (guards.retry_after.rule != RetryAfterRule::ignore) c.retry_after = guards.retry_after.rule;
+  if (guards.retry_after.limit != Duration::max()) {
+    c.retry_after_max = guards.retry_after.limit;
+    if (guards.retry_after.above == AboveLimit::stop) c.retry_after_over = RetryAfterOver::stop;
+    if (guards.retry_after.above == AboveLimit::clip) c.retry_after_over = RetryAfterOver::clip;
+  }
+  c.budget = guards.budget;
+  c.breaker = guards.breaker;
+  if (guards.timer_max != Duration::max()) c.timer_max = guards.timer_max;
+}
+
 Contract contract_of(const Parts& parts) {
   Contract c;
   const bool decorrelated = replaces_growth(parts.jitter.kind);
@@ -79,13 +84,8 @@ Contract contract_of(const Parts& parts) {
     c.cap_kind = parts.cap.kind;
   }
   c.jitter = parts.jitter;
-  if (parts.limits.max_attempts != no_attempt_limit) c.max_attempts = parts.limits.max_attempts;
-  if (parts.limits.elapsed != Duration::max()) c.elapsed = parts.limits.elapsed;
-  if (parts.limits.deadline != Duration::max()) c.deadline = parts.limits.deadline;
-  c.retry_on = parts.limits.retry_on;
-  if (parts.limits.idempotent_only) c.idempotent_only = true;
   c.tick = parts.grid.tick;
-  promise_guards(parts.guards, c);
+  promise_limits(parts.limits, parts.guards, c);
   return c;
 }
 

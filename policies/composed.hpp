@@ -19,6 +19,8 @@ struct Parts {
   bool operator==(const Parts&) const = default;
 };
 Contract contract_of(const Parts&);
+// The part of it that does not speak of delays.
+void promise_limits(const Limits&, const Guards&, Contract& into);
 std::string to_string(
     const Parts&);  // "exponential base 100ms factor 2, full jitter, cap 5s hard, 12 attempts"
 
@@ -57,6 +59,7 @@ struct Decorrelated {
 // Any parts as a law for `Guarded`.
 struct PartsLaw {
   Parts parts;
+  std::optional<Contract> documented = {};  // where a library's documentation says something else
   struct Memory {
     Duration previous;   // the delay before, 0 before the first retry (decorrelated)
     double reached = 0;  // f(n - 1 + U) of the retry before (decorrelated-v2)
@@ -64,7 +67,7 @@ struct PartsLaw {
   Duration delay(Memory&, const Attempt&, Rng&) const;
   const Limits& limits() const { return parts.limits; }
   const Guards& guards() const { return parts.guards; }
-  Contract contract() const { return contract_of(parts); }
+  Contract contract() const { return documented ? *documented : contract_of(parts); }
   bool operator==(const PartsLaw&) const = default;
   friend std::string to_string(const PartsLaw& p) { return to_string(p.parts); }
 };

@@ -36,6 +36,7 @@ struct RetryAfter {
   Duration limit = Duration::max();  // retry_after_max
   AboveLimit above = AboveLimit::stop;
   std::optional<RetryOn> only_on = {};  // statuses whose header is read; absent: all
+  bool skip_zero = false;               // a header of 0 is ignored
   bool operator==(const RetryAfter&) const = default;
 };
 
@@ -45,6 +46,7 @@ inline std::optional<Duration> heed(const RetryAfter& use, const Outcome& outcom
   if (!outcome.retry_after || use.rule == RetryAfterRule::ignore) return own;
   if (use.only_on && !use.only_on->contains(outcome.status)) return own;
   Duration asked = *outcome.retry_after;
+  if (use.skip_zero && asked == Duration{}) return own;
   if (asked > use.limit) {
     if (use.rule == RetryAfterRule::exact_or_stop || use.above == AboveLimit::stop) return std::nullopt;
     if (use.above == AboveLimit::own) return own;

@@ -52,16 +52,23 @@ struct Slots {
   alignas(std::max_align_t) std::byte call[call_slot_bytes];
 };
 
+// How the attempts fail: with 503, or with the first failure that the policy says it retries.
+Status failure_of(const Contract& c) {
+  if (!c.retry_on || c.retry_on->contains(Status::http(503))) return Status::http(503);
+  if (!c.retry_on->statuses.empty()) return c.retry_on->statuses.front();
+  return c.retry_on->classes.empty() ? Status::http(503) : Status::http(100 * c.retry_on->classes.front());
+}
+
 // Walks one call whose attempts all fail at once; `see(retry, delay, start of the next attempt)` returns
 // false to end it. Returns true if the policy stopped by itself.
 template <class See>
-bool walk(const AnyPolicy& policy, std::uint64_t client, See see) {
+bool walk(const AnyPolicy& policy, Status failure, std::uint64_t client, See see) {
   Slots slots;
   policy.start_client(slots.client);
   policy.start_call(slots.call);
   const StreamKey stream(Seed{1}, Stream::policy);
   Attempt attempt;
-  attempt.outcome.status = Status::http(503);
+  attempt.outcome.status = failure;
   for (;; ++attempt.number) {
     Rng rng = stream.at(client, 0, static_cast<std::uint64_t>(attempt.number));
     const Decision decision = policy.after(slots.client, slots.call, attempt, rng);
@@ -80,11 +87,13 @@ struct Observed {
 }  // namespace
 
 Schedule schedule(const AnyPolicy& policy, std::int64_t retries) {
+  const Contract contract = policy.contract();
+  const Status failure = failure_of(contract);
   std::vector<Observed> observed;
   Schedule result{{}, true, true, true};
   for (std::int64_t call = 0; call < calls_drawn; ++call) {
     const bool stopped =
-        walk(policy, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration delay, Instant) {
+        walk(policy, failure, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration delay, Instant) {
           if (n > retries) return false;
           if (static_cast<std::size_t>(n) > observed.size()) observed.emplace_back();
           Observed& row = observed[static_cast<std::size_t>(n) - 1];
@@ -96,7 +105,6 @@ Schedule schedule(const AnyPolicy& policy, std::int64_t retries) {
         });
     result.ends = result.ends && stopped;
   }
-  const Contract contract = policy.contract();
   ScheduleRow row{};
   for (std::size_t i = 0; i < observed.size(); ++i) {
     row.n = static_cast<std::int64_t>(i) + 1;
@@ -119,8 +127,9 @@ Schedule schedule(const AnyPolicy& policy, std::int64_t retries) {
 std::vector<std::vector<Duration>> observed_delays(const AnyPolicy& policy, std::int64_t retries,
                                                    std::int64_t calls) {
   std::vector<std::vector<Duration>> delays;
+  const Status failure = failure_of(policy.contract());
   for (std::int64_t call = 0; call < calls; ++call) {
-    walk(policy, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration delay, Instant) {
+    walk(policy, failure, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration delay, Instant) {
       if (n > retries) return false;
       if (static_cast<std::size_t>(n) > delays.size()) delays.emplace_back();
       delays[static_cast<std::size_t>(n) - 1].push_back(delay);
@@ -131,12 +140,13 @@ std::vector<std::vector<Duration>> observed_delays(const AnyPolicy& policy, std:
 }
 
 std::vector<double> shares_outliving(const AnyPolicy& policy, const std::vector<Duration>& outages) {
+  const Status failure = failure_of(policy.contract());
   // How many calls have the outage i, and none longer, as the longest that they outlive.
   std::vector<std::int64_t> longest(outages.size());
   for (std::int64_t call = 0; call < calls_drawn; ++call) {
     // A policy that neither stops nor lets time pass is cut off after 100,000 attempts.
     std::size_t outlived = 0;
-    walk(policy, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration, Instant next) {
+    walk(policy, failure, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration, Instant next) {
       while (outlived < outages.size() && next.since_start >= outages[outlived]) ++outlived;
       return outlived < outages.size() && n < 100'000;
     });

@@ -25,7 +25,8 @@ struct Schedule {
 
 inline constexpr std::int64_t calls_drawn = 20'000;  // of seed 1, wherever something is observed
 
-// At most `retries` rows, fewer where the policy stops earlier. Every attempt fails with 503 at once.
+// At most `retries` rows, fewer where the policy stops earlier. Every attempt fails at once, with 503 or
+// what the policy retries instead.
 Schedule schedule(const AnyPolicy&, std::int64_t retries);
 
 // The delays before retries 1..`retries` of the first `calls` calls, [retry][call]; a call that stops earlier

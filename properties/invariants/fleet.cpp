@@ -284,6 +284,7 @@ void add_fleet(Shelf<Invariant>& shelf) {
        &synchronised});
   shelf.add({"calls-isolated", must, exact, "A call decides as it would if it were alone.",
              "Shared counters make one call's failures the other's delays.", "cenkalti/backoff#183",
+             // A budget and a breaker are shared by the calls of a client: that is what they are for.
              [](const Subject& s) { return !s.loop && !s.contract.budget && !s.contract.breaker; },
              &isolated});
 }
