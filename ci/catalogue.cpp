@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ci/layout.hpp"
 #include "ci/suite.hpp"
 #include "properties/invariant.hpp"
@@ -89,7 +91,12 @@ std::vector<ListRow> list_of(std::string_view kind) {
     for (const auto& [key, value] : facts) rows.back().columns.emplace_back(key, value);
   };
   if (kind == "policies") {
-    for (const Preset& p : presets()) add(p.id, {{"summary", p.summary}, {"source", p.source}});
+    std::vector<const Preset*> all;
+    for (const Preset& p : presets()) all.push_back(&p);
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Preset* a, const Preset* b) { return a->family < b->family; });
+    for (const Preset* p : all)
+      add(p->id, {{"summary", p->summary}, {"family", p->family}, {"source", p->source}});
   } else if (kind == "scenarios") {
     for (const EmbeddedFile& file : scenario_files()) {
       const auto scenario = find_scenario(file.id, {});
@@ -128,10 +135,16 @@ std::vector<std::string_view> explained() {
   std::vector<std::string_view> ids = invariants().ids();
   for (const Metric& metric : metrics()) ids.push_back(metric.id);
   for (const Term& term : terms) ids.push_back(term.id);
+  for (const Preset& preset : presets()) ids.push_back(preset.id);
   return ids;
 }
 
 Result<std::string> explanation(std::string_view id) {
+  if (const Preset* preset = presets().find(id)) {
+    std::string text = fmt::format("{}: a policy ({})\n\n", preset->id, preset->family);
+    for (const std::string& line : about(*preset)) text += wrapped("", line, 2);
+    return text;
+  }
   if (const Invariant* i = invariants().find(id)) {
     return fmt::format("{}: an invariant ({}, {})\n\n{}{}{}", i->id, to_string(i->level),
                        to_string(i->evidence), wrapped("Claim:  ", i->claim, 8),

@@ -15,7 +15,7 @@ const std::vector<std::string>& list_kinds();
 // The first column is what the text form shows beside the id.
 std::vector<ListRow> list_of(std::string_view kind);
 
-// An invariant, a metric, a verdict word, an exit code ("3"), a statistical method.
+// A policy, an invariant, a metric, a verdict word, an exit code ("3"), a statistical method.
 Result<std::string> explanation(std::string_view id);
 std::vector<std::string_view> explained();  // every id that `explanation` knows
 

@@ -36,6 +36,9 @@ std::string outages_text(const AnyPolicy& policy, const ShowRequest& request) {
 
 std::string show_text(const NamedPolicy& named, const Schedule& schedule, const ShowRequest& request) {
   std::string out = fmt::format("{}: {}\n", named.name, to_string(named.policy));
+  out += fmt::format("source: {}\n", named.preset->source);
+  for (const Deviation& d : named.preset->deviations)
+    out += fmt::format("deviates from {}: {} ({})\n", d.invariant, d.why, d.source);
   if (schedule.rows.empty()) return out + "It never retries a call that fails with 503.\n";
   out += fmt::format("\n{:>5}  {:>12} {:>12} {:>12}   {:>12} {:>12} {:>12}\n", "retry", "lowest", "mean",
                      "highest", "sum lowest", "sum mean", "sum highest");

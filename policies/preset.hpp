@@ -26,7 +26,26 @@ struct Preset {
   std::string_view source;   // where the law is documented: library, version, file; or a publication
   AnyPolicy (*make)(Reader& parameters);  // complaints go to the reader; the caller calls finish()
   std::vector<Deviation> deviations = {};
+  std::string_view family = {};  // where it comes from: "AWS", "Go" ...
 };
+
+// Adds the presets of one file under the name of their family.
+class Family {
+ public:
+  Family(Shelf<Preset>& shelf, std::string_view name) : shelf_(shelf), name_(name) {}
+  void add(Preset preset) {
+    preset.family = name_;
+    shelf_.add(std::move(preset));
+  }
+
+ private:
+  Shelf<Preset>& shelf_;
+  std::string_view name_;
+};
+
+// What a preset is, for people: its law, its defaults, what it promises, where that was read, and every
+// deviation with its source. Paragraphs of one line each.
+std::vector<std::string> about(const Preset&);
 
 const Shelf<Preset>& presets();
 

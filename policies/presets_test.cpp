@@ -209,6 +209,7 @@ TEST(Presets, AreTotal) {
     const NamedPolicy p = named(std::string(preset.id));
     EXPECT_NE(preset.source, "") << preset.id;
     EXPECT_NE(preset.summary, "") << preset.id;
+    EXPECT_NE(preset.family, "") << preset.id;
     for (const std::int64_t n : {std::int64_t{1}, std::int64_t{1024}, std::int64_t{1030},
                                  std::int64_t{1} << 31, std::int64_t{1} << 62}) {
       for (const char* status : {"503", "429", "200", "404", "UNAVAILABLE", "timeout", "cancelled"}) {
@@ -483,6 +484,14 @@ TEST(Presets, DeviationsNameAnInvariantWhyAndSource) {
       EXPECT_NE(d.source, "");
     }
   }
+}
+
+TEST(Presets, AreExplained) {
+  const auto lines = about(*presets().find("go-retryablehttp-linear-jitter"));
+  EXPECT_THAT(lines, testing::Contains("Law: n * U[lo, hi): hi is no cap, 4 retries"));
+  EXPECT_THAT(lines, testing::Contains("Promises: at most 5 attempts, the first included"));
+  EXPECT_THAT(lines, testing::Contains("Source: hashicorp/go-retryablehttp fd004584, client.go"));
+  EXPECT_THAT(lines, testing::Contains(testing::StartsWith("Deviation from cap-respected: RetryWaitMax is")));
 }
 
 TEST(Presets, RefuseWhatMakesNoSense) {

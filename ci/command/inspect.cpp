@@ -51,7 +51,13 @@ ExitCode list(const std::string& kind, const std::string& format) {
     fmt::print("{}", list_json(rows));
     return ExitCode::pass;
   }
+  std::string family;
   for (const ListRow& row : rows) {
+    for (const auto& [key, value] : row.columns) {
+      if (key != "family" || value == family) continue;
+      fmt::print("{}{}\n", family.empty() ? "" : "\n", value);
+      family = value;
+    }
     std::string line = fmt::format("{:<26} {}", row.id, row.columns.front().second);
     fmt::print("{}\n", line);
   }

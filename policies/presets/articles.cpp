@@ -55,7 +55,8 @@ Parts of_002(Recipe& p) {
 
 }  // namespace
 
-void add_articles(Shelf<Preset>& shelf) {
+void add_articles(Shelf<Preset>& all) {
+  Family shelf(all, "Articles");
   shelf.add({"article-000-immediate", "12 attempts without any delay", a000, [](Reader& r) {
                Recipe p(r);
                p.parts = no_delay();

@@ -44,7 +44,8 @@ constexpr std::string_view c_io = "awslabs/aws-c-io v0.27.7, source/exponential_
 
 }  // namespace
 
-void add_aws(Shelf<Preset>& shelf) {
+void add_aws(Shelf<Preset>& all) {
+  Family shelf(all, "AWS");
   shelf.add({"aws-blog-full", "U[0, min(cap, base * 2^n)]: the simulator counts n from 1, so 2 base at first",
              blog, [](Reader& r) {
                Recipe p(r);

@@ -56,7 +56,8 @@ constexpr std::string_view tower =
 
 }  // namespace
 
-void add_budgets(Shelf<Preset>& shelf) {
+void add_budgets(Shelf<Preset>& all) {
+  Family shelf(all, "Retry budgets");
   shelf.add({"budget-grpc-retry-throttling",
              "a failure costs 1 token, a success gives 0.1, retries above half",
              "grpc/proposal, A6-client-retries.md at 1fd061ad", [](Reader& r) {

@@ -27,7 +27,8 @@ constexpr std::string_view brooker =
 
 }  // namespace
 
-void add_builtin(Shelf<Preset>& shelf) {
+void add_builtin(Shelf<Preset>& all) {
+  Family shelf(all, "Built-in");
   using enum GrowthKind;
   using J = JitterKind;
   shelf.add(

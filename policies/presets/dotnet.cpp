@@ -14,7 +14,8 @@ constexpr std::string_view polly = "App-vNext/Polly 173d6d1d, src/Polly.Core/Ret
 
 }  // namespace
 
-void add_dotnet(Shelf<Preset>& shelf) {
+void add_dotnet(Shelf<Preset>& all) {
+  Family shelf(all, ".NET");
   shelf.add({"polly-v8-constant-linear",
              "delay * n (or constant), +- 25 %, 3 retries",
              polly,

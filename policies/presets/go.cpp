@@ -49,7 +49,8 @@ constexpr std::string_view seth = "sethvargo/go-retry a324c680, backoff_exponent
 
 }  // namespace
 
-void add_go(Shelf<Preset>& shelf) {
+void add_go(Shelf<Preset>& all) {
+  Family shelf(all, "Go");
   shelf.add({"cenkalti-v4", "min(init * mult^(n-1), cap) +- 50 %, within 15 min",
              "cenkalti/backoff v4.3.0 (720b7898), exponential.go, retry.go", [](Reader& r) {
                Recipe p(r);

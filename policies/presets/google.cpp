@@ -56,7 +56,8 @@ constexpr std::string_view http_java_source =
 
 }  // namespace
 
-void add_google(Shelf<Preset>& shelf) {
+void add_google(Shelf<Preset>& all) {
+  Family shelf(all, "Google");
   shelf.add(
       {"grpc-a6-2024",
        "min(init * mult^(n-1), cap) * U[0.8, 1.2]: up to 20 % above the cap",

@@ -76,7 +76,8 @@ constexpr std::string_view kafka_source =
 
 }  // namespace
 
-void add_java(Shelf<Preset>& shelf) {
+void add_java(Shelf<Preset>& all) {
+  Family shelf(all, "Java");
   shelf.add({"resilience4j-exponential",
              "(long) (delay before * mult), up to the cap, 3 attempts",
              r4j,

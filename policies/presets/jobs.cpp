@@ -48,7 +48,8 @@ constexpr std::string_view oban_source = "oban-bg/oban v2.23.0 (2939e313), lib/o
 
 }  // namespace
 
-void add_jobs(Shelf<Preset>& shelf) {
+void add_jobs(Shelf<Preset>& all) {
+  Family shelf(all, "Job queues");
   shelf.add({"temporal-activity",
              "min(init * coef^(n-1), cap), no jitter",
              "temporalio/temporal 6805caea, common/backoff/retry.go",

@@ -80,7 +80,8 @@ struct RestClient {
 
 }  // namespace
 
-void add_kubernetes(Shelf<Preset>& shelf) {
+void add_kubernetes(Shelf<Preset>& all) {
+  Family shelf(all, "Kubernetes");
   shelf.add({"k8s-wait-backoff",
              "c + U[0, jitter) * c, c = min(init * factor^(n-1), cap)",
              "kubernetes/apimachinery eed236ce, pkg/util/wait/backoff.go, Backoff.Step",
@@ -98,14 +99,18 @@ void add_kubernetes(Shelf<Preset>& shelf) {
                "kubernetes/kubernetes#131122", false},
               {"cap-goes-on", "without a cap the product overflows to a negative duration",
                "kubernetes/apimachinery eed236ce, pkg/util/wait/backoff.go", false}}});
-  shelf.add({"k8s-workqueue", "min(base * 2^(n-1), cap), or the wait for a token of 10/s, burst 100",
-             "kubernetes/client-go 32ce75a7, util/workqueue/default_rate_limiters.go", [](Reader& r) {
+  shelf.add({"k8s-workqueue",
+             "min(base * 2^(n-1), cap), or the wait for a token of 10/s, burst 100",
+             "kubernetes/client-go 32ce75a7, util/workqueue/default_rate_limiters.go",
+             [](Reader& r) {
                Recipe p(r);
                const Duration base = p.duration("base", Duration::ms(5));
                const Duration cap = p.duration("cap", Duration::s(1000));
                const Limits limits = p.limits();
                return AnyPolicy(Workqueue{base, cap, limits});
-             }});
+             },
+             {{"reset-after-success", "Forget() resets an item's failures, not the bucket of the whole queue",
+               "kubernetes/client-go 32ce75a7, util/workqueue/default_rate_limiters.go"}}});
   shelf.add({"k8s-flowcontrol",
              "doubles what was drawn, up to the cap; the first value is not capped",
              "kubernetes/client-go 32ce75a7, util/flowcontrol/backoff.go",

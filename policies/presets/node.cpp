@@ -69,7 +69,8 @@ constexpr std::string_view backo2_source =
 
 }  // namespace
 
-void add_node(Shelf<Preset>& shelf) {
+void add_node(Shelf<Preset>& all) {
+  Family shelf(all, "JavaScript");
   shelf.add(
       {"axios-retry-exponential",
        "max(2^n * factor, Retry-After) * (1 + 0.2 U[0, 1)), 3 retries",

@@ -67,7 +67,8 @@ AnyPolicy seconds_and_nanoseconds(Reader& r, std::string_view name, Numbers numb
 
 }  // namespace
 
-void add_proxies(Shelf<Preset>& shelf) {
+void add_proxies(Shelf<Preset>& all) {
+  Family shelf(all, "Proxies and RPC");
   shelf.add({"envoy-retry", "U{0..min(base * 2^(n-1), cap) - 1} ms, 1 retry",
              "envoyproxy/envoy, source/common/common/backoff_strategy.cc; source/common/router/"
              "retry_state_impl.cc at e78906c5",

@@ -60,7 +60,8 @@ constexpr std::string_view azure =
 
 }  // namespace
 
-void add_python(Shelf<Preset>& shelf) {
+void add_python(Shelf<Preset>& all) {
+  Family shelf(all, "Python");
   shelf.add({"tenacity-wait-exponential", "min(mult * 2^(n-1), max), no jitter", wait, [](Reader& r) {
                Recipe p(r);
                const Duration mult = p.duration("mult", Duration::s(1));

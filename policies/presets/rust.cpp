@@ -40,7 +40,8 @@ constexpr std::string_view policies =
 
 }  // namespace
 
-void add_rust(Shelf<Preset>& shelf) {
+void add_rust(Shelf<Preset>& all) {
+  Family shelf(all, "Rust");
   shelf.add({"backon-exponential",
              "c + U[0, 1) * c, c = min(base * factor^(n-1), cap): up to twice the cap",
              "Xuanwo/backon v1.5.2 (db212c04), backon/src/backoff/exponential.rs",
