@@ -214,11 +214,13 @@ std::string distribution_figure(const std::vector<const SampleRow*>& rows, const
                    "#greatest"},
                   {}};
   bool thin = false;
+  std::string unreached;
   for (const SampleRow* row : rows) {
     const std::vector<double> values = reached(*row);
     const std::string missing = fmt::format("{}", row->values.size() - values.size());
     const std::string seeds = fmt::format("{}", row->values.size());
     if (values.empty()) {
+      unreached += fmt::format(" {} reached it in no seed.", html(row->policy));
       table.rows.push_back({html(row->policy), seeds, missing, "-", "-", "-", "-", "-", "-"});
       continue;
     }
@@ -242,10 +244,11 @@ std::string distribution_figure(const std::vector<const SampleRow*>& rows, const
       "distribution",
       fmt::format(
           "{} by policy: a dot is one seed{}, the box the middle half, its bar the median, the diamond the "
-          "mean.",
+          "mean.{}",
           html(metric),
           thin ? fmt::format(" ({} of them, spread evenly over the sorted sample)", budget.values_per_policy)
-               : ""),
+               : "",
+          unreached),
       canvas(fmt::format("distributions of {} for {} policies; the table below has their quartiles", metric,
                          rows.size())),
       std::move(data), table);

@@ -98,6 +98,17 @@ std::string report_json(const Report& report) {
                        {"removed", change.removed},
                        {"added", change.added}});
   }
+  Json scenarios = Json::array(), runs = Json::array();
+  for (const ScenarioOrigin& one : report.provenance.scenarios)
+    scenarios.push_back(
+        {{"id", one.id}, {"summary", one.summary}, {"hash", one.hash}, {"params", one.params}});
+  for (const RunOrigin& one : report.provenance.runs) {
+    runs.push_back({{"scenario", one.scenario},
+                    {"policy", one.policy},
+                    {"definition", one.definition},
+                    {"seeds", one.seeds},
+                    {"digest", one.digest}});
+  }
   const Json all = {{"schema", "retrygate.report/1"},
                     {"run",
                      {{"version", report.run.version},
@@ -110,6 +121,11 @@ std::string report_json(const Report& report) {
                     {"changes", std::move(changes)},
                     {"blocked", report.blocked},
                     {"notes", report.notes},
+                    {"provenance",
+                     {{"commit", report.provenance.commit},
+                      {"random_streams", report.provenance.random_streams},
+                      {"scenarios", std::move(scenarios)},
+                      {"runs", std::move(runs)}}},
                     {"verdict", verdict_word(report)},
                     {"exit", static_cast<int>(report.code)}};
   return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

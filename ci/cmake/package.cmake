@@ -83,6 +83,10 @@ function(retrygate_install_tool)
     RENAME retrygate COMPONENT tool)
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright COMPONENT tool)
   install(FILES "${PROJECT_SOURCE_DIR}/CHANGELOG.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT tool)
+  # The plots of report.html, which are inside of the program, are others' work.
+  install(FILES "${PROJECT_SOURCE_DIR}/ci/web/LICENCES.txt" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT tool)
+  install(FILES "${PROJECT_SOURCE_DIR}/ci/schema/report.schema.json"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/retrygate" COMPONENT tool)
 endfunction()
 
 # A macro: CPack reads these variables at the top.
