@@ -52,14 +52,13 @@ Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const Ch
       const Counterexample& found = row.counterexample;
       std::string text = row.note;
       if (!found.shrunk.empty()) text += (text.empty() ? "" : "; ") + found.shrunk;
-      report.verdicts.push_back(
-          {named.name, std::string(row.invariant->id), std::string(to_string(row.invariant->level)),
-           std::string(to_string(row.invariant->evidence)), std::string(to_string(row.verdict)),
-           std::string(row.invariant->claim), text, repeat_command(named, row.invariant->id, request),
-           named.where});
+      report.verdicts.push_back({named.name, std::string(row.invariant->id),
+                                 std::string(to_string(row.invariant->level)),
+                                 std::string(to_string(row.invariant->evidence)),
+                                 std::string(to_string(row.verdict)), std::string(row.invariant->claim), text,
+                                 repeat_command(named, row.invariant->id, request), named.where});
     }
   }
-  conclude(report, request);
   report.run.version = version();
   report.provenance = {std::string(commit()), random_streams_version, {}, {}};
   return report;

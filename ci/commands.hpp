@@ -21,7 +21,8 @@ struct CheckRequest {
   Inconclusive inconclusive = Inconclusive::warn;
 };
 
-// Every subject against every invariant that it promises. Unknown ids in `only` are an error.
+// Every subject against every invariant that it promises. Unknown ids in `only` are an error. The report is
+// not concluded: several may be one.
 Result<Report> check_policies(const std::vector<NamedPolicy>&, const CheckRequest&);
 Errors unknown_invariants(const CheckRequest&);
 // Lays the verdicts of a report down as its exit code.

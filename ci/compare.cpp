@@ -11,14 +11,6 @@
 namespace retrygate::ci {
 namespace {
 
-// The side that everything is compared with, in one scenario.
-struct BaselineArm {
-  std::string name;                 // as the report calls it
-  std::optional<AnyPolicy> policy;  // nothing where the file's policy cannot be made
-  std::optional<Cell> stored;       // nothing where it is simulated along with the candidates
-  bool changed = false;             // is the task's own baseline another policy than the stored one?
-};
-
 bool drew(const Cell& cell) { return std::find(cell.drew.begin(), cell.drew.end(), true) != cell.drew.end(); }
 
 std::vector<std::string> lines_of(const std::string& definition, const std::vector<std::string>& contract) {
@@ -114,8 +106,33 @@ std::optional<BaselineArm> stored_arm(const CompareTask& task, const Baseline& f
   return arm;
 }
 
-std::string headline(const ComparisonRow& row, const stats::Ruling& ruling, std::size_t unreached,
-                     Duration horizon) {
+// "asked: .."; what it was asked, and the answer.
+std::string judged(const ComparisonRow& row, const Asked& asked) {
+  using enum stats::Asking;
+  const stats::Asking asking = asked.question.asking;
+  const bool none = asked.question.margin == 0;
+  const std::string p = row.p_adjusted ? fmt::format(" (adjusted p = {:.2g})", *row.p_adjusted) : "";
+  const std::string question =
+      asking == not_worse ? (none ? "not worse" : fmt::format("not worse by more than {}", row.margin))
+      : asking == better  ? (none ? "better" : fmt::format("better by at least {}", row.margin))
+                          : fmt::format("the same within {}", row.margin);
+  std::string answer;
+  if (row.verdict == "inconclusive")
+    answer = "these seeds do not decide it" +
+             (row.seeds_needed ? fmt::format("; about {} would", *row.seeds_needed) : std::string());
+  else if (asking == not_worse)
+    answer = row.verdict == "pass" ? "it is not" : "it is" + p;
+  else if (asking == better)
+    answer = row.verdict == "pass" ? "it is" : "it is not" + p;
+  else
+    answer = row.verdict == "pass" ? "it is"
+             : changed(row)        ? fmt::format("changed, it is better by more than {}{}", row.margin, p)
+                                   : fmt::format("it is worse by more than {}{}", row.margin, p);
+  return fmt::format("; asked: {}: {}.", question, answer);
+}
+
+std::string headline(const Asked& asked, const stats::Ruling& ruling) {
+  const ComparisonRow& row = asked.row;
   const bool worse = row.effect && (*row.effect > 0) == (row.better == "lower");
   std::string text = !row.effect || *row.effect == 0
                          ? "no difference"
@@ -123,16 +140,9 @@ std::string headline(const ComparisonRow& row, const stats::Ruling& ruling, std:
                                        effect_text(row, row.effect).substr(1));
   if (row.low && row.high && *row.low != *row.high)
     text += fmt::format(" (90 % interval {} to {})", effect_text(row, row.low), effect_text(row, row.high));
-  text += row.verdict.empty() ? "; no margin was given, so nothing is decided."
-                              : fmt::format("; asked: not worse by more than {}", row.margin);
-  if (row.verdict == "pass")
-    text += ": it is not.";
-  else if (row.verdict == "fail")
-    text += fmt::format(": it is{}.",
-                        row.p_adjusted ? fmt::format(" (adjusted p = {:.2g})", *row.p_adjusted) : "");
-  else if (row.verdict == "inconclusive")
-    text += fmt::format(": these seeds do not decide it{}.",
-                        row.seeds_needed ? fmt::format("; about {} would", *row.seeds_needed) : "");
+  text += row.verdict.empty() ? "; no margin was given, so nothing is decided." : judged(row, asked);
+  if (row.decided_at)
+    text += fmt::format(" It took {} {}.", *row.decided_at, *row.decided_at == 1 ? "seed" : "seeds");
   if (!ruling.note.empty()) text += " (" + ruling.note + ")";
   for (const SensitivityRow& test : row.sensitivity) {
     if (test.verdict != row.verdict)
@@ -140,93 +150,131 @@ std::string headline(const ComparisonRow& row, const stats::Ruling& ruling, std:
           fmt::format(" The {} test disagrees: by it this would be {} (p = {:.2g}); {} decides.", test.method,
                       test.verdict, test.verdict == "pass" ? test.p_within : test.p_adjusted, row.method);
   }
-  if (unreached > 0)
+  if (asked.unreached > 0)
     text += fmt::format(" The candidate did not get there within {} in {} of {} seeds; those count as {}.",
-                        to_string(horizon), unreached, row.seeds, to_string(horizon));
+                        to_string(asked.horizon), asked.unreached, row.seeds, to_string(asked.horizon));
   return text;
+}
+
+void add(Cell& to, Cell more) {
+  if (to.seeds.empty()) {
+    to = std::move(more);
+    return;
+  }
+  const auto append = [](auto& a, const auto& b) { a.insert(a.end(), b.begin(), b.end()); };
+  append(to.seeds, more.seeds);
+  append(to.digests, more.digests);
+  append(to.drew, more.drew);
+  for (std::size_t m = 0; m < to.samples.size(); ++m) append(to.samples[m], more.samples[m]);
+}
+
+Asked question(const Comparison& c, const BaselineArm& arm, std::size_t scenario, std::size_t policy,
+               std::size_t margin, std::vector<double> b, std::vector<double> x) {
+  const Margin& wanted = c.task.margins[margin];
+  const Metric metric = *find_metric(wanted.metric);
+  const Scenario& world = c.task.scenarios[scenario];
+  Asked one;
+  one.cell = scenario * c.policies.size() + policy;
+  const Cell& candidate = c.table.cells[one.cell];
+  const Cell& baseline = arm.stored ? *arm.stored : c.table.cells[scenario * c.policies.size()];
+  one.row = {world.id,       arm.name,      candidate.policy,
+             wanted.metric,  metric.unit,   metric.better == Better::lower ? "lower" : "higher",
+             stats::mean(b), stats::mean(x)};
+  one.unreached = static_cast<std::size_t>(
+      std::count(candidate.samples[margin].begin(), candidate.samples[margin].end(), std::nullopt));
+  one.horizon = world.horizon;
+  one.row.relative = wanted.relative;
+  one.row.margin = wanted.text;
+  one.row.margin_amount = wanted.amount;
+  one.row.question = std::string(to_string(c.task.asking));
+  one.row.where = c.policies[policy].where;
+  one.row.seeds = b.size();
+  one.judged = wanted.amount.has_value();
+  one.question = {{std::move(b), std::move(x), wanted.relative},
+                  metric.better == Better::lower,
+                  wanted.amount.value_or(0),
+                  !world.draws() && !drew(baseline) && !drew(candidate),
+                  arm.policy && *arm.policy == c.policies[policy].policy,
+                  wanted.where,
+                  c.task.asking};
+  return one;
 }
 
 }  // namespace
 
-Result<std::vector<Scenario>> scenarios_of(const CompareTask& task) {
-  Errors errors;
-  std::vector<Scenario> scenarios;
-  for (const std::string& reference : task.scenarios) {
-    if (auto found = keep(find_scenario(reference, task.where, task.set), errors))
-      scenarios.push_back(std::move(*found));
-  }
-  if (!errors.empty()) return tl::unexpected(std::move(errors));
-  return scenarios;
-}
-
-Result<SampleTable> ask(const CompareTask& task, const Baseline* stored, unsigned threads,
-                        std::vector<Asked>& asked, Report& report) {
-  const auto scenarios = scenarios_of(task);
-  if (!scenarios) return tl::unexpected(scenarios.error());
+Result<std::optional<Comparison>> begin(const CompareTask& task, const Baseline* stored, unsigned threads,
+                                        Report& report) {
   if (stored == nullptr && task.candidates.empty())
     return failure(task.where, "this comparison has no candidate",
                    "give it candidates = [..], or compare with a stored baseline: --baseline FILE");
-  std::vector<BaselineArm> arms;
+  Comparison c{task, {}, {task.baseline}, {}};
+  c.policies.insert(c.policies.end(), task.candidates.begin(), task.candidates.end());
+  for (const Margin& margin : task.margins) c.table.metrics.push_back(margin.metric);
   const std::size_t blocked = report.blocked.size();
-  for (const Scenario& scenario : *scenarios) {
+  for (const Scenario& scenario : task.scenarios) {
     if (stored == nullptr)
-      arms.push_back({task.baseline.name, task.baseline.policy, {}, false});
+      c.arms.push_back({task.baseline.name, task.baseline.policy, {}, false});
     else if (auto arm = stored_arm(task, *stored, scenario, threads, report))
-      arms.push_back(std::move(*arm));
+      c.arms.push_back(std::move(*arm));
   }
-  std::vector<std::string> ids;
-  for (const Margin& margin : task.margins) ids.push_back(margin.metric);
-  if (report.blocked.size() > blocked) return SampleTable{ids, {}};
+  if (report.blocked.size() > blocked) return std::optional<Comparison>();
+  return std::optional(std::move(c));
+}
 
-  std::vector<NamedPolicy> policies = {task.baseline};
-  policies.insert(policies.end(), task.candidates.begin(), task.candidates.end());
-  auto table = sweep(policies, *scenarios, task.seeds.values(), ids, threads);
-  if (!table) return table;
+Result<void> simulate(Comparison& c, const std::vector<std::uint64_t>& seeds, unsigned threads,
+                      const std::set<std::size_t>* open) {
+  c.table.cells.resize(c.task.scenarios.size() * c.policies.size());
+  for (std::size_t s = 0; s < c.task.scenarios.size(); ++s) {
+    std::vector<std::size_t> cells;
+    std::vector<NamedPolicy> policies;
+    for (std::size_t p = 0; p < c.policies.size(); ++p) {
+      const std::size_t cell = s * c.policies.size() + p;
+      if (open != nullptr && p > 0 && !open->contains(cell)) continue;
+      cells.push_back(cell);
+      policies.push_back(c.policies[p]);
+    }
+    // Nobody waits for the baseline alone.
+    if (open != nullptr && cells.size() == 1) continue;
+    auto table = sweep(policies, {c.task.scenarios[s]}, seeds, c.table.metrics, threads);
+    if (!table) return tl::unexpected(std::move(table.error()));
+    for (std::size_t i = 0; i < cells.size(); ++i) add(c.table.cells[cells[i]], std::move(table->cells[i]));
+  }
+  return {};
+}
 
+Result<std::vector<Asked>> ask(const Comparison& c) {
   Errors errors;
-  for (std::size_t s = 0; s < scenarios->size(); ++s) {
-    const Scenario& scenario = (*scenarios)[s];
-    const BaselineArm& arm = arms[s];
-    const Cell* cells = &table->cells[s * policies.size()];
-    const Cell& baseline = arm.stored ? *arm.stored : cells[0];
+  std::vector<Asked> asked;
+  const std::size_t width = c.policies.size();
+  for (std::size_t s = 0; s < c.task.scenarios.size(); ++s) {
+    const BaselineArm& arm = c.arms[s];
+    const Cell& baseline = arm.stored ? *arm.stored : c.table.cells[s * width];
     // The task's own baseline is news only if it is not the stored one, or if there is nothing else to say.
-    const bool own = arm.stored && (arm.changed || task.candidates.empty());
-    for (std::size_t c = own ? 0 : 1; c < policies.size(); ++c) {
-      const Cell& candidate = cells[c];
-      for (std::size_t m = 0; m < task.margins.size(); ++m) {
-        const Margin& margin = task.margins[m];
+    const bool own = arm.stored && (arm.changed || c.task.candidates.empty());
+    for (std::size_t p = own ? 0 : 1; p < width; ++p) {
+      const Cell& candidate = c.table.cells[s * width + p];
+      for (std::size_t m = 0; m < c.task.margins.size(); ++m) {
+        const Margin& margin = c.task.margins[m];
         const Metric metric = *find_metric(margin.metric);
-        auto b = keep(comparable(baseline.samples[m], metric, scenario.horizon, margin.where), errors);
-        auto x = keep(comparable(candidate.samples[m], metric, scenario.horizon, margin.where), errors);
+        const Duration horizon = c.task.scenarios[s].horizon;
+        auto b = keep(comparable(baseline.samples[m], metric, horizon, margin.where), errors);
+        auto x = keep(comparable(candidate.samples[m], metric, horizon, margin.where), errors);
         if (!b || !x) continue;
-        Asked one;
-        one.row = {scenario.id,     arm.name,       candidate.policy,
-                   margin.metric,   metric.unit,    metric.better == Better::lower ? "lower" : "higher",
-                   stats::mean(*b), stats::mean(*x)};
-        one.unreached = static_cast<std::size_t>(
-            std::count(candidate.samples[m].begin(), candidate.samples[m].end(), std::nullopt));
-        one.horizon = scenario.horizon;
-        one.row.relative = margin.relative;
-        one.row.margin = margin.text;
-        one.row.margin_amount = margin.amount;
-        one.row.where = policies[c].where;
-        one.row.seeds = task.seeds.count();
-        one.judged = margin.amount.has_value();
-        one.question = {{std::move(*b), std::move(*x), margin.relative},
-                        metric.better == Better::lower,
-                        margin.amount.value_or(0),
-                        !scenario.draws() && !drew(baseline) && !drew(candidate),
-                        arm.policy && *arm.policy == policies[c].policy,
-                        margin.where};
-        asked.push_back(std::move(one));
+        // One that was decided early has fewer seeds than what it is compared with.
+        b->resize(std::min(b->size(), x->size()));
+        asked.push_back(question(c, arm, s, p, m, std::move(*b), std::move(*x)));
       }
     }
   }
   if (!errors.empty()) return tl::unexpected(std::move(errors));
-  for (const BaselineArm& arm : arms) {
-    if (arm.stored) table->cells.push_back(*arm.stored);
+  return asked;
+}
+
+SampleTable samples(Comparison c) {
+  for (BaselineArm& arm : c.arms) {
+    if (arm.stored) c.table.cells.push_back(std::move(*arm.stored));
   }
-  return table;
+  return std::move(c.table);
 }
 
 void answer(Asked& asked, const stats::Ruling& ruling) {
@@ -244,7 +292,8 @@ void answer(Asked& asked, const stats::Ruling& ruling) {
       row.sensitivity.push_back({std::string(opinion.method), std::string(to_string(opinion.answer)),
                                  opinion.p, opinion.p_adjusted, opinion.p_kept, opinion.low, opinion.high});
   }
-  row.headline = headline(row, ruling, asked.unreached, asked.horizon);
+  row.pairing_gain = ruling.pairing_gain;
+  row.headline = headline(asked, ruling);
 }
 
 }  // namespace retrygate::ci

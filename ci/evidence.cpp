@@ -100,8 +100,6 @@ Result<void> add_storm(const Scenario& scenario, const CompareTask& task, const 
 
 Result<void> add_evidence(const CompareTask& task, const Baseline* stored, const SampleTable& table,
                           Report& report) {
-  const auto scenarios = scenarios_of(task);
-  if (!scenarios) return tl::unexpected(scenarios.error());
   Provenance& from = report.provenance;
   for (const std::string& id : table.metrics) {
     const auto known = [&](const MetricMeaning& metric) { return metric.id == id; };
@@ -109,16 +107,17 @@ Result<void> add_evidence(const CompareTask& task, const Baseline* stored, const
       report.metrics.push_back({id, find_metric(id)->meaning});
   }
   // Beside those of the task stand, at the end, the cells of a stored baseline.
-  const std::size_t own = scenarios->size() * (1 + task.candidates.size());
+  const std::size_t own = task.scenarios.size() * (1 + task.candidates.size());
   for (std::size_t i = 0; i < table.cells.size(); ++i) {
     const Cell& cell = table.cells[i];
     const std::string name = cell.policy + (i < own ? "" : " (stored)");
-    from.runs.push_back({cell.scenario, name, cell.definition, to_string(task.seeds), digest_of(cell)});
+    from.runs.push_back({cell.scenario, name, cell.definition,
+                         to_string(Seeds{cell.seeds.front(), cell.seeds.back()}), digest_of(cell)});
     for (std::size_t m = 0; m < table.metrics.size(); ++m)
       report.samples.push_back({cell.scenario, name, table.metrics[m], cell.samples[m]});
   }
   if (table.cells.empty()) return {};  // the comparison was blocked
-  for (const Scenario& scenario : *scenarios) {
+  for (const Scenario& scenario : task.scenarios) {
     from.scenarios.push_back(
         {scenario.id, scenario.summary, hex(fnv1a(scenario.definition)), scenario.params});
     if (auto done = add_storm(scenario, task, stored, report); !done) return done;

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "ci/commands.hpp"
 #include "ci/compare.hpp"
 #include "ci/evidence.hpp"
 #include "ci/json_io.hpp"
+#include "ci/outside.hpp"
 #include "ci/version.hpp"
+#include "ci/waivers.hpp"
+#include "stats/until_decided.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -28,6 +32,90 @@ Result<std::optional<Baseline>> load_baseline(const std::string& path, std::vect
   return std::move(*baseline);
 }
 
+// What is only estimated is no member of the family that Holm corrects for.
+template <class Decide>
+Result<std::vector<stats::Ruling>> rule(const std::vector<Asked>& asked, const Decide& decide) {
+  std::vector<stats::Ruling> all(asked.size());
+  for (const bool judged : {true, false}) {
+    std::vector<stats::Question> questions;
+    for (const Asked& one : asked) {
+      if (one.judged == judged) questions.push_back(one.question);
+    }
+    auto rulings = decide(std::span<const stats::Question>(questions));
+    if (!rulings) return tl::unexpected(std::move(rulings.error()));
+    auto next = rulings->begin();
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      if (asked[i].judged == judged) all[i] = std::move(*next++);
+    }
+  }
+  return all;
+}
+
+// The questions of all comparisons, in order.
+Result<std::vector<Asked>> ask_all(const std::vector<Comparison>& all) {
+  std::vector<Asked> asked;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    auto some = ask(all[k]);
+    if (!some) return some;
+    for (Asked& one : *some) one.comparison = k;
+    std::move(some->begin(), some->end(), std::back_inserter(asked));
+  }
+  return asked;
+}
+
+Result<std::vector<Asked>> at_once(std::vector<Comparison>& all, unsigned threads) {
+  for (Comparison& one : all) {
+    if (auto done = simulate(one, one.task.seeds.values(), threads); !done)
+      return tl::unexpected(std::move(done.error()));
+  }
+  auto asked = ask_all(all);
+  if (!asked) return asked;
+  const auto rulings = rule(*asked, [](auto questions) { return stats::decide(questions, Seed{1}); });
+  if (!rulings) return tl::unexpected(rulings.error());
+  for (std::size_t i = 0; i < asked->size(); ++i) answer((*asked)[i], (*rulings)[i]);
+  return asked;
+}
+
+// Seeds until every margin is decided or the budget is spent. What draws nothing is decided by its first
+// seed; the sequence looks after that.
+Result<std::vector<Asked>> one_by_one(std::vector<Comparison>& all, std::uint64_t budget, unsigned threads) {
+  constexpr stats::Looks looks;
+  std::vector<std::set<std::size_t>> open(all.size());
+  std::vector<std::optional<std::size_t>> decided_at;
+  Result<std::vector<Asked>> asked;
+  std::uint64_t have = 0;
+  for (std::uint64_t want = 1; want <= budget; want = want == 1 ? looks.first : want + looks.every) {
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const std::uint64_t first = all[k].task.seeds.first;
+      if (auto done = simulate(all[k], Seeds{first + have, first + want - 1}.values(), threads,
+                               have == 0 ? nullptr : &open[k]);
+          !done)
+        return tl::unexpected(std::move(done.error()));
+    }
+    have = want;
+    asked = ask_all(all);
+    if (!asked) return asked;
+    auto rulings = rule(*asked, [&](auto questions) { return stats::decide_so_far(questions, looks); });
+    if (!rulings) return tl::unexpected(std::move(rulings.error()));
+    decided_at.resize(asked->size());
+    bool all_decided = true;
+    for (auto& cells : open) cells.clear();
+    for (std::size_t i = 0; i < asked->size(); ++i) {
+      Asked& one = (*asked)[i];
+      if (one.judged && !decided_at[i] && (*rulings)[i].answer != stats::Answer::inconclusive)
+        decided_at[i] = one.row.seeds;
+      if (one.judged && !decided_at[i]) {
+        open[one.comparison].insert(one.cell);
+        all_decided = false;
+      }
+      one.row.decided_at = decided_at[i];
+      answer(one, (*rulings)[i]);
+    }
+    if (all_decided) break;
+  }
+  return asked;
+}
+
 Result<void> compare_all(const Suite& suite, const GateOptions& options, GateRun& run) {
   Report& report = run.report;
   std::optional<Baseline> stored;
@@ -36,35 +124,66 @@ Result<void> compare_all(const Suite& suite, const GateOptions& options, GateRun
     if (!loaded) return tl::unexpected(std::move(loaded.error()));
     stored = std::move(*loaded);
   }
-  std::vector<Asked> asked;
+  std::vector<Comparison> comparisons;
   for (const CompareTask& task : suite.compare) {
     if (!options.baseline.empty() && !stored) break;
-    auto table = ask(task, stored ? &*stored : nullptr, options.threads, asked, report);
-    if (!table) return tl::unexpected(std::move(table.error()));
-    if (auto done = add_evidence(task, stored ? &*stored : nullptr, *table, report); !done)
+    auto one = begin(task, stored ? &*stored : nullptr, options.threads, report);
+    if (!one) return tl::unexpected(std::move(one.error()));
+    if (*one) comparisons.push_back(std::move(**one));
+  }
+  auto asked = options.budget ? one_by_one(comparisons, *options.budget, options.threads)
+                              : at_once(comparisons, options.threads);
+  if (!asked) return tl::unexpected(std::move(asked.error()));
+  report.one_by_one = options.budget.has_value();
+  for (Asked& one : *asked) report.comparisons.push_back(std::move(one.row));
+  for (Comparison& one : comparisons) {
+    const CompareTask task = one.task;
+    run.samples.push_back(samples(std::move(one)));
+    if (auto done = add_evidence(task, stored ? &*stored : nullptr, run.samples.back(), report); !done)
       return tl::unexpected(std::move(done.error()));
-    run.samples.push_back(std::move(*table));
   }
-  // What is only estimated is no member of the family that Holm corrects for.
-  for (const bool judged : {true, false}) {
-    std::vector<stats::Question> questions;
-    for (const Asked& one : asked) {
-      if (one.judged == judged) questions.push_back(one.question);
-    }
-    const auto rulings = stats::decide(questions, Seed{1});
-    if (!rulings) return tl::unexpected(rulings.error());
-    auto ruling = rulings->begin();
-    for (Asked& one : asked) {
-      if (one.judged == judged) answer(one, *ruling++);
-    }
-  }
-  for (Asked& one : asked) report.comparisons.push_back(std::move(one.row));
   if (!report.blocked.empty()) {
     report.notes.push_back(
         "To have a baseline that can be compared, go to the commit whose policy is the baseline (usually the "
         "main branch), run the same command there with --update-baseline, look at the file's diff and commit "
         "it.");
   }
+  return {};
+}
+
+// What the reader must know to believe the intervals.
+std::string how_to_read(const Report& report, const GateOptions& options) {
+  std::string text =
+      "How to read this: every seed is one simulated storm that both policies meet alike, and they are "
+      "compared seed by seed. The interval holds the true effect with 90 % confidence. ";
+  if (!report.one_by_one)
+    return text +
+           fmt::format("The seeds ({}) are fixed: running it again adds no evidence.", report.run.seeds);
+  return text + fmt::format(
+                    "Seeds came one after another ({} at most of a budget of {}), until each margin was "
+                    "decided. The intervals are those of a confidence sequence: they hold at every look, so "
+                    "that looking often and stopping early makes no mistake likelier. The seeds are fixed: "
+                    "running it again adds no evidence.",
+                    report.run.seeds, *options.budget);
+}
+
+Result<void> check_all(const CheckTask& task, const GateOptions& options, Report& report) {
+  CheckRequest request;
+  request.only = task.invariants;
+  request.inconclusive = options.inconclusive;
+  auto checked = check_policies(task.subjects, request);
+  if (!checked) return tl::unexpected(std::move(checked.error()));
+  append(*checked, check_programs(task.programs, task.contract, request));
+  for (const std::string& trace : task.traces) {
+    const auto recorded = check_recording(trace, task.contract, request);
+    if (!recorded) return tl::unexpected(recorded.error());
+    append(*checked, *recorded);
+  }
+  RG_ASSERT(task.waivers.empty() || options.today, "a suite with waivers is judged on a day");
+  if (options.today) apply_waivers(task.waivers, *options.today, checked->verdicts);
+  conclude(*checked, request);
+  report.undecided = report.undecided || checked->undecided;
+  append(report, *checked);
   return {};
 }
 
@@ -85,15 +204,7 @@ Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
   Report& report = run.report;
   if (auto done = compare_all(suite, options, run); !done) return tl::unexpected(std::move(done.error()));
   for (const CheckTask& task : suite.check) {
-    CheckRequest request;
-    request.only = task.invariants;
-    request.inconclusive = options.inconclusive;
-    auto checked = check_policies(task.subjects, request);
-    if (!checked) return tl::unexpected(std::move(checked.error()));
-    report.code = worst({report.code, checked->code});
-    report.undecided = report.undecided || checked->undecided;
-    std::move(checked->envelopes.begin(), checked->envelopes.end(), std::back_inserter(report.envelopes));
-    std::move(checked->verdicts.begin(), checked->verdicts.end(), std::back_inserter(report.verdicts));
+    if (auto done = check_all(task, options, report); !done) return tl::unexpected(std::move(done.error()));
   }
   const auto undecided = [](const ComparisonRow& row) { return row.verdict == "inconclusive"; };
   if (options.inconclusive != Inconclusive::pass &&
@@ -106,12 +217,14 @@ Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
   report.run.suite = suite.name;
   report.run.summary = suite.summary;
   if (!report.comparisons.empty()) {
-    report.run.seeds = to_string(suite.compare.front().seeds);
-    report.notes.push_back(fmt::format(
-        "How to read this: every seed is one simulated storm that both policies meet alike, and they are "
-        "compared seed by seed. The interval holds the true "
-        "effect with 90 % confidence. The seeds ({}) are fixed: running it again adds no evidence.",
-        report.run.seeds));
+    Seeds seeds = suite.compare.front().seeds;
+    if (report.one_by_one) {
+      std::size_t most = 1;
+      for (const ComparisonRow& row : report.comparisons) most = std::max(most, row.seeds);
+      seeds.last = seeds.first + most - 1;
+    }
+    report.run.seeds = to_string(seeds);
+    report.notes.push_back(how_to_read(report, options));
   }
   return run;
 }
@@ -119,13 +232,11 @@ Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
 Result<std::string> update_baseline(const Suite& suite, const GateOptions& options) {
   Baseline baseline{options.baseline, std::string(version())};
   for (const CompareTask& task : suite.compare) {
-    const auto scenarios = scenarios_of(task);
-    if (!scenarios) return tl::unexpected(scenarios.error());
     std::vector<std::string> ids;
     for (const Margin& margin : task.margins) ids.push_back(margin.metric);
-    const auto table = sweep({task.baseline}, *scenarios, task.seeds.values(), ids, options.threads);
+    const auto table = sweep({task.baseline}, task.scenarios, task.seeds.values(), ids, options.threads);
     if (!table) return tl::unexpected(table.error());
-    store(task.baseline, *scenarios, task.seeds, *table, baseline);
+    store(task.baseline, task.scenarios, task.seeds, *table, baseline);
   }
   if (baseline.cells.empty())
     return failure({suite.path, 0, 0}, "this suite compares nothing, so it has no baseline to store",

@@ -1,6 +1,10 @@
 // May the change be merged? A suite's comparisons and checks -> a Report with a verdict.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
 #include "ci/commands.hpp"
 #include "ci/report.hpp"
 #include "ci/suite.hpp"
@@ -12,6 +16,10 @@ struct GateOptions {
   Inconclusive inconclusive = Inconclusive::fail;
   unsigned threads = 0;       // 0 is one per core
   std::string baseline = {};  // a file whose samples stand in for the baselines; empty: they are simulated
+  // With a budget seeds come one after another, from each comparison's first, until every margin is decided
+  // or so many are spent; a stored baseline has its own seeds and none to add.
+  std::optional<std::uint64_t> budget = {};
+  std::optional<std::chrono::sys_days> today = {};  // UTC; a suite with waivers needs it
 };
 
 struct GateRun {

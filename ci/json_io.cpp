@@ -55,7 +55,8 @@ std::string report_json(const Report& report) {
                         {"verdict", row.verdict},
                         {"claim", row.claim},
                         {"counterexample", row.counterexample},
-                        {"repeat", row.repeat}});
+                        {"repeat", row.repeat},
+                        {"waiver", row.waiver.empty() ? Json(nullptr) : Json(row.waiver)}});
   }
   Json comparisons = Json::array();
   for (const ComparisonRow& row : report.comparisons) {
@@ -81,6 +82,7 @@ std::string report_json(const Report& report) {
                            {"low", number(row.low)},
                            {"high", number(row.high)},
                            {"relative", row.relative},
+                           {"question", row.question},
                            {"margin", row.margin.empty() ? Json(nullptr) : Json(row.margin)},
                            {"verdict", row.verdict.empty() ? Json(nullptr) : Json(row.verdict)},
                            {"p", number(row.p)},
@@ -88,6 +90,8 @@ std::string report_json(const Report& report) {
                            {"method", row.method},
                            {"sensitivity", std::move(sensitivity)},
                            {"seeds", row.seeds},
+                           {"decided_at", row.decided_at ? Json(*row.decided_at) : Json(nullptr)},
+                           {"pairing_gain", number(row.pairing_gain)},
                            {"seeds_needed", row.seeds_needed ? Json(*row.seeds_needed) : Json(nullptr)},
                            {"headline", row.headline}});
   }

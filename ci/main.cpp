@@ -129,6 +129,15 @@ void seeds_option(CLI::App& command, std::string& into) {
   command.add_option("--seeds", into, "a range such as 1..200, or one number");
 }
 
+CLI::Option& until_decided_options(CLI::App& command, bool& into, std::uint64_t& budget) {
+  CLI::Option* sequential = command.add_flag(
+      "--until-decided", into, "seeds one after another, from the first, until every margin is decided");
+  command.add_option("--budget", budget, "so many seeds at most with --until-decided (2000)")
+      ->needs(sequential)
+      ->check(CLI::Range(50, 1'000'000));
+  return *sequential;
+}
+
 // The subcommands. What an option is read into lives as long as the callback that uses it.
 
 void add_show(CLI::App& app, Run& run) {
@@ -238,6 +247,7 @@ void add_gate(CLI::App& app, Run& run) {
       command.add_option("--baseline", into->baseline, "compare with the samples that this file stores");
   command.add_flag("--update-baseline", into->update, "write that file anew and decide nothing")
       ->needs(baseline);
+  until_decided_options(command, into->until_decided, into->budget).excludes(baseline);
   command.add_option("--out", into->out, "write all reports and the samples into this folder");
   threads_option(command, into->threads);
   shown_options(command, into->shown);
@@ -257,8 +267,14 @@ void add_compare(CLI::App& app, Run& run) {
                      "gave_up:0.5; may be repeated");
   command.add_option("--set", into->set,
                      "key=value of the scenarios, for example clients=2000; may be repeated");
-  command.add_option("--over", into->over,
-                     "at several sizes, for example clients=200..100000: how do the policies grow?");
+  CLI::Option* over = command.add_option(
+      "--over", into->over, "at several sizes, for example clients=200..100000: how do the policies grow?");
+  command
+      .add_option("--question", into->question,
+                  "not-worse (by more than the margin), better (by at least the margin) or equivalent")
+      ->check(CLI::IsMember({"not-worse", "better", "equivalent"}))
+      ->excludes(over);
+  until_decided_options(command, into->until_decided, into->budget).excludes(over);
   command.add_option("--out", into->out, "write all reports and the samples into this folder");
   threads_option(command, into->threads);
   shown_options(command, into->shown);

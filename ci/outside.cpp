@@ -93,6 +93,7 @@ Result<Report> check_recording(const std::string& path, const std::optional<Name
 
 void append(Report& a, const Report& b) {
   a.verdicts.insert(a.verdicts.end(), b.verdicts.begin(), b.verdicts.end());
+  a.envelopes.insert(a.envelopes.end(), b.envelopes.begin(), b.envelopes.end());
   a.notes.insert(a.notes.end(), b.notes.begin(), b.notes.end());
   a.code = worst({a.code, b.code});
 }

@@ -14,6 +14,17 @@ bool is_bad(const VerdictRow& row) {
   return row.verdict == "fails" || row.verdict == "broken" || row.verdict == "unsure";
 }
 
+bool changed(const ComparisonRow& row) {
+  return row.question == "equivalent" && row.verdict == "fail" && row.effect &&
+         (*row.effect < 0) == (row.better == "lower");
+}
+
+std::string_view verdict_mark(const ComparisonRow& row) {
+  if (row.verdict == "pass") return "pass";
+  if (row.verdict == "fail") return changed(row) ? "CHANGED" : "FAIL";
+  return "?";
+}
+
 namespace {
 
 std::string unit_of(const ComparisonRow& row) {

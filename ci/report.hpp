@@ -20,9 +20,10 @@ struct RunInfo {
 
 // One subject against one invariant.
 struct VerdictRow {
-  std::string subject, invariant, level, evidence, verdict;  // verdict: "holds", "fails" ...
+  std::string subject, invariant, level, evidence, verdict;  // verdict: "holds", "fails", "waived" ...
   std::string claim, counterexample, repeat;
-  Where where = {};  // of the policy, in a file or on the command line
+  Where where = {};         // of the policy, in a file or on the command line
+  std::string waiver = {};  // of a "waived" failure: until when, and why
 };
 
 // What another test says to the question of a comparison; it never decides.
@@ -42,13 +43,16 @@ struct ComparisonRow {
   std::optional<double> effect = {}, low = {},
                         high = {};  // a ratio minus 1 when `relative`, else in the metric's unit
   bool relative = false;
-  std::string margin = {};  // as the suite has it; empty: none was given, so there is no verdict
+  std::string question = {};  // "not-worse", "better", "equivalent"
+  std::string margin = {};    // as the suite has it; empty: none was given, so there is no verdict
   std::optional<double> margin_amount = {};  // the same as a number, 0.1 for "10%"
   std::string verdict = {};                  // "pass", "fail", "inconclusive"; empty without a margin
   std::string method = {};  // that decides: "bootstrap-t", "Student's t", "deterministic" ...
   std::optional<double> p = {}, p_adjusted = {};
   std::vector<SensitivityRow> sensitivity = {};  // the same question to other tests
   std::size_t seeds = 0;
+  std::optional<std::size_t> decided_at = {};  // seeds it took, where they came one after another
+  std::optional<double> pairing_gain = {};     // unpaired seeds that are worth one pair
   std::optional<std::size_t> seeds_needed = {};
   Where where = {};           // of the candidate policy, in a file or on the command line
   std::string headline = {};  // one sentence: what changed, how sure, what was asked
@@ -122,7 +126,8 @@ struct Report {
   std::vector<Storm> storms;
   std::vector<Envelope> envelopes;
   Provenance provenance;
-  bool undecided = false;  // something is inconclusive, whatever --inconclusive makes of it
+  bool one_by_one = false;  // seeds came one after another, until all was decided
+  bool undecided = false;   // something is inconclusive, whatever --inconclusive makes of it
   ExitCode code = ExitCode::pass;
 };
 
@@ -137,6 +142,10 @@ const Shelf<Reporter>& reporters();
 
 // "failed" parts of a report, shared by the reporters.
 bool is_bad(const VerdictRow&);
+// Asked for equivalence, and better by more than the margin.
+bool changed(const ComparisonRow&);
+// "pass", "FAIL", "CHANGED" or "?".
+std::string_view verdict_mark(const ComparisonRow&);
 // "+6.2 %" for a relative effect, "+40 calls" or "-0.32 s" otherwise; "-" when there is none.
 std::string effect_text(const ComparisonRow&, std::optional<double> value);
 // "-12.2 .. -11.9 %": the unit once; "-" when there is none.

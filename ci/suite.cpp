@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <numeric>
 
+#include "properties/invariant.hpp"
+#include "sim/metrics.hpp"
+
 namespace retrygate::ci {
 namespace {
 
@@ -18,33 +21,60 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
+const Value* own(const Table* tables, const std::string& name) {
+  if (tables == nullptr) return nullptr;
+  const auto at =
+      std::find_if(tables->begin(), tables->end(), [&](const Member& m) { return m.key == name; });
+  return at == tables->end() ? nullptr : &at->value;
+}
+
+// [key.NAME] for every NAME, or nothing.
+const Table* named_tables(Reader& root, std::string_view key) {
+  const Value* all = root.any(key);
+  if (all == nullptr) return nullptr;
+  const auto* tables = std::get_if<Table>(&all->data);
+  if (tables == nullptr) root.fail(key, fmt::format("'{}' must hold tables, [{}.NAME]", key, key));
+  return tables;
+}
+
+// A day as "2027-01-31".
+std::optional<std::chrono::sys_days> parse_day(std::string_view text) {
+  int year = 0;
+  unsigned month = 0, day = 0;
+  const auto read = [&](std::size_t from, std::size_t count, auto& into) {
+    const char* begin = text.data() + from;
+    const auto [at, fault] = std::from_chars(begin, begin + count, into);
+    return fault == std::errc{} && at == begin + count;
+  };
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-' || !read(0, 4, year) || !read(5, 2, month) ||
+      !read(8, 2, day))
+    return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  if (!date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date);
+}
+
+Result<Scenario> overridden(const std::string& id, Value table, const std::vector<std::string>& overrides,
+                            const Where& where) {
+  for (const std::string& text : overrides) {
+    const auto over = parse_overrides(text, where);
+    if (!over) return tl::unexpected(over.error());
+    table = overlaid(std::move(table), *over);
+  }
+  auto scenario = read_scenario(id, table);
+  if (scenario) scenario->params = overrides;
+  return scenario;
+}
+
 class SuiteReader {
  public:
-  SuiteReader(std::string folder, const Table* own, const std::vector<std::string_view>& metrics,
-              Errors& complaints)
-      : folder_(std::move(folder)), own_(own), metrics_(metrics), complaints_(complaints) {}
-
-  // A policy of this file by its bare name, else whatever find_policy knows.
-  std::optional<NamedPolicy> policy(const std::string& reference, const Where& where) {
-    const auto same = [&](const Member& m) { return m.key == reference; };
-    if (own_ != nullptr) {
-      if (const auto at = std::find_if(own_->begin(), own_->end(), same); at != own_->end())
-        return keep(read_policy(reference, at->value), complaints_);
-    }
-    return keep(find_policy(reference, where, folder_), complaints_);
-  }
-
-  enum class Needed { yes, no };
-  std::vector<NamedPolicy> policies(Reader& table, std::string_view key, Needed needed = Needed::yes) {
-    std::vector<NamedPolicy> all;
-    for (const std::string& reference : table.texts(key)) {
-      if (auto found = policy(reference, table.where(key))) all.push_back(std::move(*found));
-    }
-    if (!table.has(key) && needed == Needed::yes)
-      table.fail(table.where(), fmt::format("this table lacks '{}'", key),
-                 fmt::format("for example {} = [\"full-jitter\"]", key));
-    return all;
-  }
+  SuiteReader(const std::string& path, Reader& root, Errors& complaints)
+      : folder_(std::filesystem::path(path).parent_path()),
+        policies_(named_tables(root, "policy")),
+        contracts_(named_tables(root, "contract")),
+        scenarios_(named_tables(root, "scenario")),
+        complaints_(complaints) {}
 
   void compare(Reader& table, std::vector<CompareTask>& into) {
     const auto reference = table.text("baseline");
@@ -52,53 +82,172 @@ class SuiteReader {
       table.fail(table.where(), "this [[compare]] lacks 'baseline'",
                  "for example baseline = \"full-jitter\"");
     auto baseline = reference ? policy(*reference, table.where("baseline")) : std::nullopt;
-    auto candidates = policies(table, "candidates", Needed::no);
-    auto scenarios = table.texts("scenarios");
-    if (scenarios.empty())
-      table.fail("scenarios", "this [[compare]] names no scenario",
-                 "for example scenarios = [\"outage-then-limit\"]");
+    std::vector<NamedPolicy> candidates;
+    for (const std::string& candidate : table.texts("candidates")) {
+      if (auto found = policy(candidate, table.where("candidates"))) candidates.push_back(std::move(*found));
+    }
+    auto scenarios = this->scenarios(table);
     Seeds seeds;
     if (const auto text = table.text("seeds")) {
       if (auto parsed = keep(parse_seeds(*text, table.where("seeds")), complaints_)) seeds = *parsed;
     }
-    std::vector<Margin> margins;
-    if (auto inner = table.table("metrics")) {
-      for (const std::string& metric : inner->keys()) {
-        if (std::find(metrics_.begin(), metrics_.end(), metric) == metrics_.end()) {
-          inner->fail(metric, fmt::format("unknown metric '{}'{}", metric, did_you_mean(metric, metrics_)),
-                      fmt::format("known: {}", fmt::join(metrics_, ", ")));
-          inner->any(metric);
-        } else if (const auto text = inner->text(metric)) {
-          if (auto margin = keep(parse_margin(metric, *text, inner->where(metric)), complaints_))
-            margins.push_back(std::move(*margin));
-        }
-      }
-    }
-    if (!table.has("metrics"))
-      table.fail(table.where(), "this [[compare]] lacks 'metrics': a gate needs margins",
-                 "for example metrics = { peak_1s = \"10%\", gave_up = \"0.5\" }");
+    auto asking = stats::Asking::not_worse;
+    if (const auto text = table.text("question"))
+      asking = keep(parse_asking(*text, table.where("question")), complaints_).value_or(asking);
+    auto margins = this->margins(table);
     const Where where = table.where();
     table.finish();
     if (baseline)
-      into.push_back({std::move(*baseline),
-                      std::move(candidates),
-                      std::move(scenarios),
-                      {},
-                      seeds,
-                      std::move(margins),
-                      where});
+      into.push_back({std::move(*baseline), std::move(candidates), std::move(scenarios), seeds,
+                      std::move(margins), where, asking});
   }
 
   void check(Reader& table, std::vector<CheckTask>& into) {
-    CheckTask task{policies(table, "subjects"), table.texts("invariants")};
+    CheckTask task;
+    std::vector<std::string> names;
+    for (const std::string& subject : table.texts("subjects")) {
+      if (subject.starts_with("exec:")) {
+        task.programs.push_back(subject);
+        names.push_back(subject);
+      } else if (auto found = policy(subject, table.where("subjects"))) {
+        names.push_back(found->name);
+        task.subjects.push_back(std::move(*found));
+      }
+    }
+    for (const std::string& trace : table.texts("traces")) {
+      task.traces.push_back((folder_ / trace).string());
+      names.push_back(trace);
+    }
+    if (!table.has("subjects") && !table.has("traces"))
+      table.fail(table.where(), "this [[check]] lacks 'subjects'",
+                 "for example subjects = [\"full-jitter\"]");
+    task.contract = contract(table);
+    if (task.contract && task.programs.empty() && task.traces.empty())
+      table.fail("contract", "the policies of this [[check]] state contracts of their own",
+                 "'contract' is for exec:CMD and for traces");
+    task.invariants = table.texts("invariants");
+    for (const std::string& id : task.invariants) known_invariant(table, "invariants", id);
+    for (Reader& waiver : table.tables("waivers")) {
+      if (auto read = this->waiver(waiver, task, names)) task.waivers.push_back(std::move(*read));
+    }
     table.finish();
     into.push_back(std::move(task));
   }
 
  private:
-  std::string folder_;
-  const Table* own_;
-  const std::vector<std::string_view>& metrics_;
+  // A policy of this file by its bare name, else whatever find_policy knows.
+  std::optional<NamedPolicy> policy(const std::string& reference, const Where& where) {
+    if (const Value* table = own(policies_, reference))
+      return keep(read_policy(reference, *table), complaints_);
+    return keep(find_policy(reference, where, folder_.string()), complaints_);
+  }
+
+  std::vector<Scenario> scenarios(Reader& table) {
+    std::vector<Scenario> all;
+    const auto references = table.texts("scenarios");
+    if (!table.has("scenarios"))
+      table.fail(table.where(), "this [[compare]] names no scenario",
+                 "for example scenarios = [\"outage-then-limit\"]");
+    else if (references.empty())
+      table.fail("scenarios", "this [[compare]] names no scenario",
+                 "for example scenarios = [\"outage-then-limit\"]");
+    const auto overrides = table.texts("set");
+    const Where over = table.where("set"), where = table.where("scenarios");
+    for (const std::string& reference : references) {
+      const Value* written = own(scenarios_, reference);
+      const bool file = reference.find(".toml") != std::string::npos;
+      auto found = written != nullptr
+                       ? overridden(reference, *written, overrides, over)
+                       : find_scenario(file ? (folder_ / reference).string() : reference, where, overrides);
+      if (found) {
+        all.push_back(std::move(*found));
+        continue;
+      }
+      for (Error& error : found.error()) {
+        if (error.where.file == "--set") error.where = over;  // here it is a key
+        complaints_.push_back(std::move(error));
+      }
+    }
+    return all;
+  }
+
+  std::vector<Margin> margins(Reader& table) {
+    std::vector<Margin> all;
+    if (auto inner = table.table("metrics")) {
+      for (const std::string& metric : inner->keys()) {
+        const auto text = inner->text(metric);
+        if (!keep(find_metric(metric, inner->where(metric)), complaints_) || !text) continue;
+        if (auto margin = keep(parse_margin(metric, *text, inner->where(metric)), complaints_))
+          all.push_back(std::move(*margin));
+      }
+    }
+    if (!table.has("metrics"))
+      table.fail(table.where(), "this [[compare]] lacks 'metrics': a gate needs margins",
+                 "for example metrics = { peak_1s = \"10%\", gave_up = \"0.5\" }");
+    return all;
+  }
+
+  // A contract of this file by its bare name, one of another file, or one written out in place.
+  std::optional<NamedContract> contract(Reader& table) {
+    const Value* written = table.any("contract");
+    if (written == nullptr) return std::nullopt;
+    const auto read = [&](std::string name, const Value& value) -> std::optional<NamedContract> {
+      Reader reader(value, complaints_);
+      Contract promised = read_contract(reader);
+      reader.finish();
+      return NamedContract{std::move(name), std::move(promised), value};
+    };
+    if (std::holds_alternative<Table>(written->data)) return read("contract", *written);
+    const auto reference = table.text("contract");
+    if (!reference) return std::nullopt;
+    if (const Value* value = own(contracts_, *reference)) return read(*reference, *value);
+    return keep(find_contract((folder_ / *reference).string(), table.where("contract")), complaints_);
+  }
+
+  static bool known_invariant(Reader& table, std::string_view key, const std::string& id) {
+    if (invariants().find(id) != nullptr) return true;
+    table.fail(key, fmt::format("unknown invariant '{}'{}", id, did_you_mean(id, invariants().ids())),
+               "`retrygate list invariants` shows all");
+    return false;
+  }
+
+  std::optional<Waiver> waiver(Reader& table, const CheckTask& task, const std::vector<std::string>& names) {
+    Waiver w;
+    w.where = table.where();
+    bool good = true;
+    const auto need = [&](std::string_view key, std::string_view example) {
+      const auto text = table.text(key);
+      if (!table.has(key))
+        table.fail(table.where(), fmt::format("this waiver lacks '{}'", key),
+                   fmt::format("for example {} = \"{}\"", key, example));
+      good = good && text && !text->empty();
+      if (text && text->empty()) table.fail(key, fmt::format("'{}' is empty", key));
+      return text.value_or("");
+    };
+    w.subject = need("subject", names.empty() ? "full-jitter" : names.front());
+    w.invariant = need("invariant", "cap-respected");
+    w.reason = need("reason", "fixed by the release of March");
+    const std::string until = need("until", "2027-01-31");
+    if (good && std::find(names.begin(), names.end(), w.subject) == names.end()) {
+      table.fail("subject",
+                 fmt::format("'{}' is no subject of this [[check]]{}", w.subject,
+                             did_you_mean(w.subject, {names.begin(), names.end()})),
+                 fmt::format("it has: {}", fmt::join(names, ", ")));
+      good = false;
+    }
+    if (good && known_invariant(table, "invariant", w.invariant) && !task.invariants.empty() &&
+        std::find(task.invariants.begin(), task.invariants.end(), w.invariant) == task.invariants.end())
+      table.fail("invariant", fmt::format("'{}' is not checked here", w.invariant), "delete the waiver");
+    if (const auto day = parse_day(until))
+      w.until = *day;
+    else if (!until.empty())
+      table.fail("until", fmt::format("'{}' is no day", until), "write \"2027-01-31\"");
+    table.finish();
+    return good ? std::optional(std::move(w)) : std::nullopt;
+  }
+
+  std::filesystem::path folder_;
+  const Table *policies_, *contracts_, *scenarios_;
   Errors& complaints_;
 };
 
@@ -152,8 +301,18 @@ Result<Seeds> parse_seeds(std::string_view text, Where where) {
   return seeds;
 }
 
-Result<Suite> read_suite(const Value& file, const std::string& path,
-                         const std::vector<std::string_view>& metrics) {
+Result<stats::Asking> parse_asking(std::string_view text, Where where) {
+  using enum stats::Asking;
+  std::vector<std::string_view> words;
+  for (const stats::Asking asking : {not_worse, better, equivalent}) {
+    if (text == to_string(asking)) return asking;
+    words.push_back(to_string(asking));
+  }
+  return failure(std::move(where), fmt::format("unknown question '{}'{}", text, did_you_mean(text, words)),
+                 fmt::format("known: {}", fmt::join(words, ", ")));
+}
+
+Result<Suite> read_suite(const Value& file, const std::string& path) {
   Errors complaints;
   Reader root(file, complaints);
   Suite suite;
@@ -164,9 +323,7 @@ Result<Suite> read_suite(const Value& file, const std::string& path,
     suite.summary = table->text("summary").value_or("");
     table->finish();
   }
-  const Value* own = root.any("policy");
-  SuiteReader reader(std::filesystem::path(path).parent_path().string(),
-                     own != nullptr ? std::get_if<Table>(&own->data) : nullptr, metrics, complaints);
+  SuiteReader reader(path, root, complaints);
   for (Reader& table : root.tables("compare")) reader.compare(table, suite.compare);
   for (Reader& table : root.tables("check")) reader.check(table, suite.check);
   if (!root.has("compare") && !root.has("check"))
@@ -176,17 +333,17 @@ Result<Suite> read_suite(const Value& file, const std::string& path,
   return suite;
 }
 
-Result<Suite> find_suite(const std::string& reference, const std::vector<std::string_view>& metrics) {
+Result<Suite> find_suite(const std::string& reference) {
   for (const EmbeddedFile& shipped : shipped_suites()) {
     if (reference != (reference.empty() ? "" : shipped.id) || (reference.empty() && shipped.id != "default"))
       continue;
     auto file = parse_toml(shipped.text, std::string(shipped.path));
     if (!file) return tl::unexpected(std::move(file.error()));
-    return read_suite(*file, std::string(shipped.path), metrics);
+    return read_suite(*file, std::string(shipped.path));
   }
   auto file = load_toml(reference);
   if (!file) return tl::unexpected(std::move(file.error()));
-  return read_suite(*file, reference, metrics);
+  return read_suite(*file, reference);
 }
 
 }  // namespace retrygate::ci

@@ -1,12 +1,16 @@
 // A suite: which policies are compared where, over which seeds, with what margins, and which are checked.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "policies/base/config.hpp"
 #include "policies/base/embedded.hpp"
+#include "policies/find_contract.hpp"
 #include "policies/named.hpp"
+#include "sim/scenario.hpp"
+#include "stats/question.hpp"
 
 namespace retrygate::ci {
 
@@ -33,16 +37,29 @@ Result<Seeds> parse_seeds(std::string_view text, Where);  // "1..200" or "7"
 struct CompareTask {
   NamedPolicy baseline;
   std::vector<NamedPolicy> candidates;  // may be empty where a stored baseline is given
-  std::vector<std::string> scenarios;
-  std::vector<std::string> set = {};  // overrides of every scenario, "clients=400"
+  std::vector<Scenario> scenarios;      // overrides applied
   Seeds seeds;
   std::vector<Margin> margins;
+  Where where;
+  stats::Asking asking = stats::Asking::not_worse;
+};
+// "not-worse", "better" or "equivalent".
+Result<stats::Asking> parse_asking(std::string_view text, Where);
+
+// A failure that is known and accepted for a while.
+struct Waiver {
+  std::string subject, invariant, reason;
+  std::chrono::sys_days until;  // the last day it holds, UTC
   Where where;
 };
 
 struct CheckTask {
   std::vector<NamedPolicy> subjects;
-  std::vector<std::string> invariants;  // empty: all
+  std::vector<std::string> programs = {};  // exec:CMD
+  std::vector<std::string> traces = {};    // recordings, FILE.csv
+  std::optional<NamedContract> contract;   // what programs and recordings promise
+  std::vector<std::string> invariants;     // empty: all
+  std::vector<Waiver> waivers = {};
 };
 
 struct Suite {
@@ -51,11 +68,10 @@ struct Suite {
   std::vector<CheckTask> check;
 };
 
-// `metrics` are the ids that exist; all mistakes of the file are reported at once.
-Result<Suite> read_suite(const Value& file, const std::string& path,
-                         const std::vector<std::string_view>& metrics);
+// All mistakes of the file are reported at once. Files that it names are relative to its folder.
+Result<Suite> read_suite(const Value& file, const std::string& path);
 // "" is the shipped default; a shipped suite's id; else a path.
-Result<Suite> find_suite(const std::string& reference, const std::vector<std::string_view>& metrics);
+Result<Suite> find_suite(const std::string& reference);
 std::span<const EmbeddedFile> shipped_suites();
 
 }  // namespace retrygate::ci

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "ci/command/explore.hpp"
@@ -42,12 +44,6 @@ ExitCode report_on(const Suite& suite, const GateOptions& options, const Shown& 
   return result->report.code;
 }
 
-std::vector<std::string_view> metric_ids() {
-  std::vector<std::string_view> ids;
-  for (const Metric& metric : metrics()) ids.push_back(metric.id);
-  return ids;
-}
-
 // "peak_1s" is estimated, "peak_1s:10%" is judged.
 std::optional<Margin> read_metric(const std::string& text, Errors& errors) {
   const Where where{"--metric", 1, 1};
@@ -63,9 +59,11 @@ std::optional<Margin> read_metric(const std::string& text, Errors& errors) {
 }  // namespace
 
 ExitCode gate(const GateCommand& options, const std::string& command) {
-  const auto suite = find_suite(options.suite, metric_ids());
+  const auto suite = find_suite(options.suite);
   if (!suite) return refuse(suite.error());
-  const GateOptions gate{inconclusive(options.shown), options.threads, options.baseline};
+  GateOptions gate{inconclusive(options.shown), options.threads, options.baseline};
+  if (options.until_decided) gate.budget = options.budget;
+  gate.today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
   if (!options.update) return report_on(*suite, gate, options.shown, options.out, command);
   const auto told = update_baseline(*suite, gate);
   if (!told) return refuse(told.error());
@@ -84,8 +82,18 @@ ExitCode compare(const CompareCommand& options, const std::string& command) {
   for (const std::string& text : wanted) {
     if (auto margin = read_metric(text, errors)) margins.push_back(std::move(*margin));
   }
-  for (const std::string& scenario : options.scenarios)
-    keep(find_scenario(scenario, {"--scenario", 1, 1}, options.set), errors);
+  std::vector<Scenario> scenarios;
+  for (const std::string& reference : options.scenarios) {
+    if (auto scenario = keep(find_scenario(reference, {"--scenario", 1, 1}, options.set), errors))
+      scenarios.push_back(std::move(*scenario));
+  }
+  const auto asking = keep(parse_asking(options.question, {"--question", 1, 1}), errors);
+  const bool judged =
+      std::any_of(margins.begin(), margins.end(), [](const Margin& m) { return m.amount.has_value(); });
+  if (options.until_decided && !judged && errors.empty())
+    errors.push_back({{"--until-decided", 1, 1},
+                      "no metric has a margin, so nothing can be decided",
+                      "give one, for example --metric peak_1s:10%"});
   if (!errors.empty()) return refuse(errors);
   if (!options.over.empty())
     return compare_growth(
@@ -95,13 +103,14 @@ ExitCode compare(const CompareCommand& options, const std::string& command) {
   suite.name = "compare";
   suite.compare.push_back({*baseline,
                            std::move(candidates),
-                           options.scenarios,
-                           options.set,
+                           std::move(scenarios),
                            *seeds,
                            std::move(margins),
-                           {"--scenario", 1, 1}});
-  return report_on(suite, {inconclusive(options.shown), options.threads}, options.shown, options.out,
-                   command);
+                           {"--scenario", 1, 1},
+                           *asking});
+  GateOptions gate{inconclusive(options.shown), options.threads};
+  if (options.until_decided) gate.budget = options.budget;
+  return report_on(suite, gate, options.shown, options.out, command);
 }
 
 }  // namespace retrygate::ci

@@ -10,7 +10,8 @@ namespace retrygate::ci {
 
 struct GateCommand {
   std::string suite, baseline, out;
-  bool update = false;
+  bool update = false, until_decided = false;
+  std::uint64_t budget = 2000;  // seeds, with until_decided
   Shown shown{"text", "auto", "fail"};
   unsigned threads = 0;
 };
@@ -18,7 +19,9 @@ struct GateCommand {
 ExitCode gate(const GateCommand&, const std::string& command);
 
 struct CompareCommand {
-  std::string baseline, seeds = "1..200", out, over;
+  std::string baseline, seeds = "1..200", out, over, question = "not-worse";
+  bool until_decided = false;
+  std::uint64_t budget = 2000;
   std::vector<std::string> candidates, scenarios, metrics, set;
   Shown shown{"text", "auto", "fail"};
   unsigned threads = 0;

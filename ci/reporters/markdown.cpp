@@ -38,6 +38,23 @@ std::string sensitivity(const Report& report) {
   return out.empty() ? out : out + "\n</details>\n";
 }
 
+// What it saves that both policies meet the same seeds, once per candidate and scenario.
+std::string pairing(const Report& report) {
+  std::string out, last;
+  for (const ComparisonRow& row : report.comparisons) {
+    if (!row.pairing_gain) continue;
+    const std::string now = fmt::format(
+        "\n{} on {}: both policies met the same seeds. Without that the same certainty would take so many "
+        "times "
+        "the seeds: ",
+        plain(row.candidate), plain(row.scenario));
+    out += now == last ? ", " : now;
+    last = now;
+    out += fmt::format("{} {:.2g}", plain(row.metric), *row.pairing_gain);
+  }
+  return out.empty() ? out : out.substr(1) + "\n\n";
+}
+
 std::string render(const Report& report) {
   std::string out = fmt::format("## retrygate: {}\n\n{}\n", verdict_word(report), plain(report.run.suite));
   if (!report.run.summary.empty()) out += "\n" + plain(report.run.summary) + "\n";
@@ -49,9 +66,9 @@ std::string render(const Report& report) {
       out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", plain(row.scenario),
                          plain(row.candidate), plain(row.metric), mean_text(row.baseline_mean),
                          mean_text(row.candidate_mean), effect_text(row, row.effect), interval_text(row),
-                         plain(row.margin), plain(row.verdict));
+                         plain(row.margin), changed(row) ? "changed" : plain(row.verdict));
     }
-    out += "\n";
+    out += "\n" + pairing(report);
     for (const ComparisonRow& row : report.comparisons)
       out += fmt::format("- {} {}: {}\n", plain(row.candidate), plain(row.metric), plain(row.headline));
   }
@@ -68,9 +85,10 @@ std::string render(const Report& report) {
     out += fmt::format("\n{} of {} checks hold; the rest is not promised or listed here.\n\n", held,
                        report.verdicts.size());
     for (const VerdictRow& row : report.verdicts) {
-      if (is_bad(row))
-        out += fmt::format("- **{}** {} {}: {} {}\n", plain(row.subject), plain(row.verdict),
-                           plain(row.invariant), plain(row.claim), plain(row.counterexample));
+      if (is_bad(row) || !row.waiver.empty())
+        out += fmt::format("- **{}** {} {}: {} {}{}\n", plain(row.subject), plain(row.verdict),
+                           plain(row.invariant), plain(row.claim), plain(row.counterexample),
+                           row.waiver.empty() ? "" : plain(" (waived " + row.waiver + ")"));
     }
   }
   for (const std::string& note : report.notes) out += "\n" + plain(note) + "\n";

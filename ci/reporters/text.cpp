@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <utility>
 
 #include "ci/layout.hpp"
 #include "ci/report.hpp"
@@ -23,12 +24,13 @@ std::string checks(const Report& report) {
       ++tally.not_promised;
     else
       ++tally.other;
-    if (!is_bad(row)) continue;
+    if (!is_bad(row) && row.waiver.empty()) continue;
     bad += "\n" + wrapped(fmt::format("{} {}: {} ({}, {})", row.subject, row.verdict, row.invariant,
                                       row.level, row.evidence),
                           2);
     bad += wrapped("promised: " + row.claim, 4);
     if (!row.counterexample.empty()) bad += wrapped("found: " + row.counterexample, 4);
+    if (!row.waiver.empty()) bad += wrapped("waived " + row.waiver, 4);
     if (!row.repeat.empty()) bad += command_lines("    repeat: ", row.repeat, 6);
   }
   std::string out = "\nPromises\n";
@@ -58,22 +60,41 @@ std::string line(std::string_view metric, std::string_view baseline, std::string
   return head + tail + "\n";
 }
 
+// Below the table of one candidate in one scenario: seeds, where they were not given, and what pairing saved.
+std::string below(const std::vector<const ComparisonRow*>& rows) {
+  std::vector<std::string> took, worth;
+  for (const ComparisonRow* row : rows) {
+    if (row->decided_at) took.push_back(fmt::format("{} {}", row->metric, *row->decided_at));
+    if (row->pairing_gain) worth.push_back(fmt::format("{} {:.2g}", row->metric, *row->pairing_gain));
+  }
+  std::string out;
+  if (!took.empty()) out += wrapped(fmt::format("  seeds until decided: {}", fmt::join(took, ", ")), 2);
+  if (!worth.empty())
+    out +=
+        wrapped(fmt::format("  Both policies met the same seeds. Without that the same certainty would take "
+                            "so many times the seeds: {}",
+                            fmt::join(worth, ", ")),
+                2);
+  return out;
+}
+
 std::string comparisons(const Report& report) {
   std::string out, last;
+  std::vector<const ComparisonRow*> block;
   for (const ComparisonRow& row : report.comparisons) {
     const std::string now = heading(row);
     if (now != last) {
+      out += below(std::exchange(block, {}));
       const bool judged = !row.margin.empty();
       out += "\n" + now +
              line("metric", "baseline", "candidate", "effect", "90 % interval", judged ? "margin" : "", "");
     }
     last = now;
+    block.push_back(&row);
     out += line(row.metric, mean_text(row.baseline_mean), mean_text(row.candidate_mean),
-                effect_text(row, row.effect), interval_text(row), row.margin,
-                row.verdict == "pass"   ? "pass"
-                : row.verdict == "fail" ? "FAIL"
-                                        : "?");
+                effect_text(row, row.effect), interval_text(row), row.margin, verdict_mark(row));
   }
+  out += below(block);
   std::string sentences;
   for (const ComparisonRow& row : report.comparisons)
     sentences += wrapped(fmt::format("{} {}: {}", row.candidate, row.metric, row.headline), 2);
@@ -103,11 +124,7 @@ std::string sensitivity(const Report& report) {
     now = heading(row) + now.substr(0, now.find_last_not_of(' ') + 1) + "\n";
     if (now != last) out += "\n" + now;
     last = now;
-    std::string one = fmt::format("  {:<16}  {:<11}{}", row.metric,
-                                  row.verdict == "fail"   ? "FAIL"
-                                  : row.verdict == "pass" ? "pass"
-                                                          : "?",
-                                  says);
+    std::string one = fmt::format("  {:<16}  {:<11}{}", row.metric, verdict_mark(row), says);
     out += one.substr(0, one.find_last_not_of(' ') + 1) + "\n";
   }
   if (out.empty()) return out;
