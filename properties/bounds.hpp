@@ -23,23 +23,27 @@ struct Support {
 // growth is promised.
 std::optional<Support> ceiling_of(const Contract&, std::int64_t n);
 
-// `previous` is the delay of the retry before (decorrelated jitter). Nothing when growth or jitter, or a
-// number they need, is not promised.
+// `previous` is the delay of the retry before (decorrelated jitter, of both versions). Nothing when growth or
+// jitter, or a number they need, is not promised.
 std::optional<Support> support_of(const Contract&, std::int64_t n, std::optional<Duration> previous);
 
 // The largest delay that the cap allows, jitter included. Nothing when no cap is promised.
 std::optional<Support> cap_of(const Contract&);
 
-// A delay drawn evenly from [lo, hi], then cut at `cut`.
+// A delay drawn from [lo, hi], then cut at `cut`.
 struct Law {
   Support drawn;
   long double cut;
   long double below(long double x) const;  // P(delay <= x), on the lattice of ticks
   long double tick = 1;
+  // P(the delay lies in the lowest part `share` of the interval), and its largest density. Absent: evenly.
+  long double (*shape)(long double share) = nullptr;
+  long double densest = 1;
 };
 
 // The declared law of retry n where the contract leaves no choice: a hard cap that cuts into a
-// proportional or additive interval may be kept in several ways, so there is none there.
+// proportional or additive interval may be kept in several ways, so there is none there. Of decorrelated-v2
+// the first retry alone: a later one depends on all the delays before it.
 std::optional<Law> law_of(const Contract&, std::int64_t n, std::optional<Duration> previous);
 
 }  // namespace retrygate

@@ -153,6 +153,59 @@ TEST(KillMatrix, ConfigurationsAreAccusedOfNothing) {
     expect_no_accusation(reference, {5, 6});
 }
 
+// Every kind of budget and both units of a breaker, as they are declared.
+TEST(KillMatrix, FaithfulBudgetsAndBreakersAreAccusedOfNothing) {
+  std::vector<Budget> budgets(6);
+  budgets[0].kind = BudgetKind::token_bucket;
+  budgets[0].capacity = 10;
+  budgets[0].refill_per_s = 1;
+  budgets[1].kind = BudgetKind::ratio;
+  budgets[1].ratio = 0.2;
+  budgets[1].window = Duration::s(10);
+  budgets[2].kind = BudgetKind::grpc_throttle;
+  budgets[2].capacity = 10;
+  budgets[2].ratio = 0.1;
+  budgets[3].kind = BudgetKind::aws_quota;
+  budgets[3].capacity = 500;
+  budgets[3].cost = 5;
+  budgets[3].timeout_cost = 10;
+  budgets[4].kind = BudgetKind::aws_adaptive;
+  budgets[4].beta = 0.7;
+  budgets[4].cubic_scale = 0.4;
+  budgets[4].rate_per_s_min = 0.5;
+  budgets[4].window = Duration::ms(500);
+  budgets[4].smoothing = 0.8;
+  budgets[5].kind = BudgetKind::sre_throttle;
+  budgets[5].k = 2;
+  budgets[5].window = Duration::s(120);
+  Parts parts;
+  parts.backoff = {GrowthKind::constant, Duration::ms(100)};
+  const auto innocent = [](const Parts& p, std::string_view what) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      Options options;
+      options.seed = Seed{seed};
+      options.only = {"budget-conserved", "breaker-states", "amplification-bounded", "survives"};
+      for (const VerdictRow& row : check(subject_of("faithful", compose(p)), options))
+        EXPECT_LE(row.verdict, Verdict::not_promised)
+            << what << ", " << row.invariant->id << ": " << row.counterexample.shrunk;
+    }
+  };
+  for (const Budget& budget : budgets) {
+    parts.guards.budget = budget;
+    innocent(parts, to_string(budget.kind));
+  }
+  parts.guards.budget.reset();
+  parts.limits.max_attempts = 4;
+  for (const BreakerUnit unit : {BreakerUnit::attempt, BreakerUnit::call}) {
+    for (const std::int64_t trials : {1, 3}) {
+      parts.guards.breaker = Breaker{unit, 5, 0, 0, Duration::s(30), trials, 2};
+      innocent(parts, "breaker in a row");
+      parts.guards.breaker = Breaker{unit, 0, 0.5, 10, Duration::s(30), trials, 1};
+      innocent(parts, "breaker by share");
+    }
+  }
+}
+
 // Without a limit of attempts only the budget bounds a storm: 10 retries per second are always allowed, and
 // one every 200 ms goes on for ever.
 TEST(KillMatrix, ABudgetNeedsNoLimitOfAttempts) {
@@ -280,6 +333,61 @@ TEST(Bounds, ClosedForms) {
   wide.cap_kind = CapKind::before_jitter;
   EXPECT_EQ(support_of(wide, 9, {})->lo, 30e9L);
   EXPECT_EQ(cap_of(wide)->hi, 90e9L);
+}
+
+// f(1), f(2), f(3) of 2^t tanh(sqrt(4 t)) by Python's math module: 1.928055160, 3.972149382, 7.984339189.
+TEST(Bounds, DecorrelatedV2) {
+  Contract c;
+  c.base = Duration::s(1);
+  c.jitter = Jitter{JitterKind::decorrelated_v2, 0, {}};
+  const auto within = [](long double a, long double b) { return std::abs(a - b) < 10; };  // ns
+  EXPECT_EQ(support_of(c, 1, {})->lo, 0);
+  EXPECT_TRUE(within(support_of(c, 1, {})->hi, 1'377'182'257.25L));
+  EXPECT_TRUE(within(support_of(c, 2, {})->hi, 2'837'249'558.30L));
+  EXPECT_TRUE(within(support_of(c, 3, {})->hi, 4'325'917'163.31L));  // f(3) - f(1)
+  // The delay before was the first one: what both add up to lies in [f(1), f(2)].
+  EXPECT_TRUE(within(support_of(c, 2, Duration::s(1))->lo, 377'182'257.25L));
+  EXPECT_TRUE(within(support_of(c, 2, Duration::s(1))->hi, 1'837'249'558.30L));
+  EXPECT_EQ(support_of(c, std::int64_t{1} << 31, {})->lo, 0);
+  // Half of the first delays lie below f(1/2) / 1.4: sqrt(2) * tanh(sqrt(2)) / 1.4 = 0.897327 s.
+  const auto law = law_of(c, 1, {});
+  ASSERT_TRUE(law);
+  EXPECT_NEAR(static_cast<double>(law->below(std::sqrt(2.0L) * std::tanh(std::sqrt(2.0L)) / 1.4L * 1e9L)),
+              0.5, 1e-8);
+  EXPECT_FALSE(law_of(c, 2, {}));
+}
+
+TEST(KillMatrix, DecorrelatedV2) {
+  Parts parts;
+  parts.jitter = {JitterKind::decorrelated_v2, 0, {}};
+  for (const Duration base : {Duration::ns(100), Duration::s(1), Duration::s(3600)}) {
+    for (const Duration cap : {Duration::max(), base * 20}) {
+      parts.backoff.base = base;
+      parts.cap = {cap, CapKind::hard};
+      for (const std::uint64_t seed : {1U, 2U, 3U}) {
+        Options options;
+        options.seed = Seed{seed};
+        for (const VerdictRow& row : check(subject_of("v2", compose(parts)), options))
+          EXPECT_LE(row.verdict, Verdict::unsure) << row.invariant->id << ": " << row.counterexample.shrunk;
+      }
+    }
+  }
+  // The right ends and the wrong law between them; and a sum where the difference is meant.
+  parts.backoff.base = Duration::s(1);
+  parts.cap = {};
+  const Contract promise = compose(parts).contract();
+  const auto verdict = [&](const char* id, DelayFunction delay) {
+    return check_one(*invariants().find(id), subject_of("v2", faulty(promise, delay))).verdict;
+  };
+  EXPECT_EQ(
+      verdict("jitter-law", [](std::int64_t, Rng& rng) { return rng.between({}, Duration::us(1'377'182)); }),
+      Verdict::fails);
+  EXPECT_EQ(verdict("delay-in-bounds",
+                    [](std::int64_t n, Rng& rng) {
+                      const double t = static_cast<double>(std::min<std::int64_t>(n, 60)) - 1 + rng.unit();
+                      return Duration::s(1).scaled(std::exp2(t) * std::tanh(std::sqrt(4 * t)) / 1.4);
+                    }),
+            Verdict::fails);
 }
 
 }  // namespace

@@ -69,10 +69,11 @@ std::optional<std::string> herds(const std::vector<long double>& delays, const L
   for (const long double d : delays) {
     if (d >= law.cut) continue;
     ++same[d];
-    const long double place = (d - law.drawn.lo) / width(law) * bins;
+    const long double part = (d - law.drawn.lo) / width(law);
+    const long double place = (law.shape == nullptr ? part : law.shape(part)) * bins;
     ++in_bin[static_cast<std::size_t>(std::clamp(place, 0.0L, bins - 1.0L))];
   }
-  const auto share = static_cast<double>(1.0L / bins + edge(law) / width(law));
+  const auto share = static_cast<double>(1.0L / bins + law.densest * edge(law) / width(law));
   const int fullest = *std::max_element(in_bin.begin(), in_bin.end());
   if (binomial_at_least(fullest, n, share) < alpha / 2 / bins)
     return fmt::format("{} come back within 1/{} of the interval", fullest, bins);
@@ -80,7 +81,7 @@ std::optional<std::string> herds(const std::vector<long double>& delays, const L
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == same.end()) return std::nullopt;
   // A value may collect its two neighbours by rounding; the union is over all values.
-  const long double points = width(law) / law.tick;
+  const long double points = width(law) / law.tick / law.densest;
   if (static_cast<double>(points) * binomial_at_least(most->second, n, static_cast<double>(3 / points)) <
       alpha / 2)
     return fmt::format("{} come back at the same instant, after {}", most->second,
@@ -106,7 +107,7 @@ std::optional<std::string> dependence(const Pairs& pairs, const Law& law, double
     both_high += a > median && b > median;
   }
   // A value may collect its two neighbours by rounding.
-  const auto same = static_cast<double>(std::min(1.0L, 3 * law.tick / width(law)));
+  const auto same = static_cast<double>(std::min(1.0L, 3 * law.densest * law.tick / width(law)));
   if (binomial_at_least(equal, n, same) < alpha / 3)
     return fmt::format("{} of {} pairs wait exactly as long as each other", equal, n);
   if (hypergeometric_at_least(both_high, n, first_high, second_high) < alpha / 3)

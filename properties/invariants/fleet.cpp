@@ -23,7 +23,7 @@ bool jittered(const Subject& s) {
 // Retries whose law is tested. A decorrelated delay depends on the one before, so only its first has
 // one law for all clients.
 std::vector<std::int64_t> retries(const Contract& c) {
-  if (c.jitter->kind == JitterKind::decorrelated) return {1};
+  if (c.jitter->kind == JitterKind::decorrelated || c.jitter->kind == JitterKind::decorrelated_v2) return {1};
   return {1, 2, 4, 8};
 }
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <memory>
+#include <vector>
 
 #include "properties/walk.hpp"
 
@@ -19,12 +21,21 @@ constexpr double close = 1e-6;  // tokens: sums of doubles may round either way
 // What the subject does, told to a model. Each returns a complaint or nothing.
 struct Model {
   virtual ~Model() = default;
-  virtual Complaint asked(std::int64_t attempt, Instant now, bool admitted) = 0;  // before a send
+  // Before a send; `waited` is for how long the gate has put it off.
+  virtual Complaint asked(std::int64_t attempt, Instant now, Duration waited, bool admitted) = 0;
   virtual Complaint ended(std::int64_t attempt, Instant now, bool success, bool call_over) = 0;
   virtual Complaint decided(Instant now, const Decision&) = 0;  // after a failure
 };
 
-// Sequences are made of calls, one after the other; a command is a burst of one kind.
+// An adaptive rate is cut by answers that ask for less, and by no other failure.
+Status failing(const Contract& c) {
+  const Status too_many = Status::http(429);
+  const bool adaptive = c.budget && c.budget->kind == BudgetKind::aws_adaptive;
+  return adaptive && (!c.retry_on || c.retry_on->contains(too_many)) ? too_many : retryable(c);
+}
+
+// Sequences are made of calls, one after the other or, for a breaker, some at once; a command is a burst of
+// one kind.
 class Run {
  public:
   // Refusals for another reason than this one end a call and say nothing about the model.
@@ -33,6 +44,7 @@ class Run {
         case_(c),
         model_(model),
         reason_(reason),
+        failure_(failing(subject.contract)),
         client_(fresh_client(subject)),
         now_{c.started} {}
 
@@ -43,7 +55,14 @@ class Run {
       const auto place = static_cast<std::size_t>(i) * 3;
       constexpr std::array<int, 4> bursts{1, 3, 20, 130};
       const int times = bursts.at(pick(case_, place + 1, bursts.size()));
-      const std::size_t kind = pick(case_, place, 5);
+      const std::size_t kind = pick(case_, place, subject_.contract.breaker ? 6 : 5);
+      if (kind == 5) {
+        const bool fails = pick(case_, place + 2, 4) == 0;
+        if (auto wrong = at_once(fails)) return fmt::format("command {}: {}", i + 1, *wrong);
+        // Whether what was sent before a change of state still counts, no contract says. A success too many
+        // does nothing to failures in a row; of a share it is one more call.
+        if (fails || subject_.contract.breaker->failure_ratio > 0) return {};
+      }
       if (kind == 4) pass(pick(case_, place + 2, 4));
       for (int k = 0; k < times && kind < 4; ++k) {
         if (auto wrong = call(kind != 3 ? times : 0)) return fmt::format("command {}: {}", i + 1, *wrong);
@@ -62,20 +81,44 @@ class Run {
     now_ = now_ + lengths.at(how_long);
   }
 
+  // More calls start at the same time than may be on trial. All that are sent succeed, or the first one
+  // fails.
+  Complaint at_once(bool fails) {
+    const auto calls =
+        static_cast<std::size_t>(std::min<std::int64_t>(subject_.contract.breaker->trials, 20) + 2);
+    std::vector<Case> cases(calls, case_);
+    std::vector<std::unique_ptr<CallUnderTest>> sent;
+    for (Case& c : cases) {
+      c.call = ++calls_;
+      c.started = now_.since_start;
+      auto one = std::make_unique<CallUnderTest>(subject_, c, client_);
+      const Decision decision = one->ask(1, now_);
+      if (decision.stops() && decision.why() != reason_) continue;
+      if (auto wrong = model_.asked(1, now_, {}, !decision.stops())) return wrong;
+      if (!decision.stops()) sent.push_back(std::move(one));
+    }
+    now_ = now_ + Duration::ms(1);
+    for (const auto& one : sent) {
+      const Decision decision = one->tell(1, now_, {{fails ? failure_ : Status::http(200)}});
+      if (auto wrong = model_.ended(1, now_, !fails, !fails || decision.stops())) return wrong;
+      if (fails) return model_.decided(now_, decision);
+    }
+    return {};
+  }
+
   // A call whose first `failures` attempts fail.
   Complaint call(int failures) {
     Case c = case_;
     c.call = ++calls_;
     c.started = now_.since_start;
     CallUnderTest call(subject_, c, client_);
-    const Status failure = retryable(subject_.contract);
     for (std::int64_t n = 1;; ++n) {
       bool admitted = true;
       if (auto wrong = ask(call, n, admitted)) return wrong;
       if (!admitted) return {};
       now_ = now_ + Duration::ms(1);
       const bool success = n > failures;
-      const Decision decision = call.tell(n, now_, {{success ? Status::http(200) : failure}});
+      const Decision decision = call.tell(n, now_, {{success ? Status::http(200) : failure_}});
       const bool over = success || decision.stops();
       if (auto wrong = model_.ended(n, now_, success, over)) return wrong;
       if (!success) {
@@ -93,7 +136,7 @@ class Run {
       if (decision.stops() || decision.delay() <= Duration{}) {
         admitted = !decision.stops();
         if (!admitted && decision.why() != reason_) return {};
-        return model_.asked(attempt, now_, admitted);
+        return model_.asked(attempt, now_, now_ - first_asked, admitted);
       }
       now_ = now_ + decision.delay();
       // Half a request per second is the least rate of the adaptive mode.
@@ -106,6 +149,7 @@ class Run {
   const Case& case_;
   Model& model_;
   Stop reason_;
+  Status failure_;
   Slot client_;
   Instant now_;
   std::uint64_t calls_ = 0;
@@ -144,7 +188,7 @@ class TokenModel final : public Model {
  public:
   explicit TokenModel(const Budget& b) : readings_{Tokens{b, true}, Tokens{b, false}} {}
 
-  Complaint asked(std::int64_t attempt, Instant now, bool admitted) override {
+  Complaint asked(std::int64_t attempt, Instant now, Duration, bool admitted) override {
     for (Tokens& t : readings_) {
       t.refill(now);
       if (attempt == 1) {
@@ -200,7 +244,7 @@ class TokenModel final : public Model {
 class RatioModel final : public Model {
  public:
   explicit RatioModel(const Budget& b) : b_(b) {}
-  Complaint asked(std::int64_t attempt, Instant now, bool admitted) override {
+  Complaint asked(std::int64_t attempt, Instant now, Duration, bool admitted) override {
     if (attempt == 1) {
       if (admitted) calls_.push_back(now);
       return {};
@@ -233,24 +277,113 @@ class RatioModel final : public Model {
   std::vector<Instant> calls_, retries_;
 };
 
-// Rates and throttles: that a send is let through in time is checked while it is asked for; a throttle
-// refuses nobody while nothing has failed.
-class RateModel final : public Model {
+// The rate of aws-adaptive, between what the contract surely allows and what it surely forbids.
+class AdaptiveModel final : public Model {
  public:
-  explicit RateModel(const Budget& b) : b_(b) {}
-  Complaint asked(std::int64_t, Instant, bool admitted) override {
-    if (admitted || failed_ || b_.kind != BudgetKind::sre_throttle) return {};
-    return "a send is refused although no attempt has failed";
+  AdaptiveModel(const Budget& b, bool throttled) : b_(b), throttled_(throttled) {}
+
+  Complaint asked(std::int64_t attempt, Instant now, Duration waited, bool admitted) override {
+    if (!admitted) return {};  // a quota beside the rate
+    if (now - last_ > waited + Duration::ms(2)) in_a_row_.clear();
+    in_a_row_.push_back(waited);
+    refill(now);
+    if (cut_ && tokens_ < 1 - close)
+      return fmt::format(
+          "attempt {} is sent with at most {:.3g} of a token, at {:.6g} sends per second at most", attempt,
+          tokens_, rate());
+    tokens_ = std::max(0.0, tokens_ - 1);
+    return raised();
   }
-  Complaint ended(std::int64_t, Instant, bool success, bool) override {
-    failed_ = failed_ || !success;
+  Complaint ended(std::int64_t, Instant now, bool success, bool) override {
+    last_ = now;
+    answers_.push_back(now);
+    while (now - answers_.front() > 2 * b_.window) answers_.pop_front();
+    // A measurement counts the answers of up to two windows and divides by one at least.
+    measured_ = std::max(measured_, static_cast<double>(answers_.size()) / b_.window.seconds());
+    refill(now);
+    if (success) {
+      rate_ = 2 * measured_;
+    } else {
+      in_a_row_.clear();
+      if (throttled_) {
+        rate_ = b_.beta * (cut_ ? std::min(rate_, measured_) : measured_);
+        tokens_ = std::min(cut_ ? tokens_ : burst(), burst());
+        cut_ = true;
+      }
+    }
     return {};
   }
   Complaint decided(Instant, const Decision&) override { return {}; }
 
  private:
+  double rate() const { return std::max(rate_, b_.rate_per_s_min); }  // no higher than that
+  double burst() const { return std::max(rate(), 1.0); }
+  void refill(Instant now) {
+    tokens_ = std::min(burst(), tokens_ + rate() * (now - at_).seconds());
+    at_ = now;
+  }
+  // After a hundred successes without a pause the rate has left its lowest value, wherever it was cut.
+  Complaint raised() {
+    constexpr std::size_t settled = 50;
+    if (in_a_row_.size() < 2 * settled) return {};
+    double waited = 0;
+    for (std::size_t i = in_a_row_.size() - settled; i < in_a_row_.size(); ++i)
+      waited += in_a_row_[i].seconds();
+    if (waited <= settled / (2 * b_.rate_per_s_min)) return {};
+    return fmt::format("after {} successes in a row {} sends still wait {:.3g} s in all", in_a_row_.size(),
+                       settled, waited);
+  }
+
   const Budget& b_;
-  bool failed_ = false;
+  bool throttled_;  // is a failure an answer that asks for less?
+  bool cut_ = false;
+  double rate_ = 0, tokens_ = 0, measured_ = 0;  // at most
+  Instant at_, last_;
+  std::deque<Instant> answers_;
+  std::vector<Duration> in_a_row_;  // waits of the sends since the last failure or pause
+};
+
+// Requests and accepts within the window, each between half a window and one and a half. What chance alone
+// can explain is kept apart from what it cannot by the probability of the whole run of answers: 2^-64.
+class SreModel final : public Model {
+ public:
+  SreModel(const Budget& b, bool refuses_load) : b_(b), refuses_load_(refuses_load) {}
+
+  Complaint asked(std::int64_t, Instant now, Duration, bool admitted) override {
+    const double most = share(count(requests_, now, 1.5), count(accepts_, now, 0.5));
+    const double least =
+        share(count(requests_, now, 0.5), count(accepts_, now, 1.5) + count(unknown_, now, 1.5));
+    requests_.push_back(now);
+    if (!admitted && most <= 0) return "a send is refused although enough of them are accepted";
+    log2_admitted_ = admitted ? log2_admitted_ + std::log2(1 - least) : 0;
+    log2_refused_ = admitted ? 0 : log2_refused_ + std::log2(most);
+    if (log2_admitted_ < -64) return "sends go on being let through although next to none is accepted";
+    if (log2_refused_ < -64) return "sends go on being refused although most of them are accepted";
+    return {};
+  }
+  Complaint ended(std::int64_t, Instant now, bool success, bool) override {
+    if (success)
+      accepts_.push_back(now);
+    else if (!refuses_load_)
+      unknown_.push_back(now);
+    return {};
+  }
+  Complaint decided(Instant, const Decision&) override { return {}; }
+
+ private:
+  double share(double requests, double accepts) const {
+    return std::max(0.0, (requests - b_.k * accepts) / (requests + 1));
+  }
+  double count(const std::vector<Instant>& times, Instant now, double windows) const {
+    const Duration within = b_.window.scaled(windows);
+    const auto first =
+        std::partition_point(times.begin(), times.end(), [&](Instant t) { return now - t > within; });
+    return static_cast<double>(times.end() - first);
+  }
+  const Budget& b_;
+  bool refuses_load_;  // is a failure surely one that counts as not accepted?
+  std::vector<Instant> requests_, accepts_, unknown_;
+  double log2_admitted_ = 0, log2_refused_ = 0;
 };
 
 Finding budget_conserved(const Subject& subject, const Trial& trial) {
@@ -262,8 +395,12 @@ Finding budget_conserved(const Subject& subject, const Trial& trial) {
         RatioModel model(b);
         return Run(subject, c, model, Stop::budget).play();
       }
-      if (b.kind == aws_adaptive || b.kind == sre_throttle) {
-        RateModel model(b);
+      if (b.kind == aws_adaptive) {
+        AdaptiveModel model(b, failing(subject.contract) == Status::http(429));
+        return Run(subject, c, model, Stop::budget).play();
+      }
+      if (b.kind == sre_throttle) {
+        SreModel model(b, failing(subject.contract) == Status::http(503));
         return Run(subject, c, model, Stop::budget).play();
       }
       TokenModel model(b);
@@ -278,19 +415,25 @@ class BreakerModel final : public Model {
  public:
   explicit BreakerModel(const Breaker& b) : b_(b) {}
 
-  Complaint asked(std::int64_t attempt, Instant now, bool admitted) override {
+  Complaint asked(std::int64_t attempt, Instant now, Duration, bool admitted) override {
     // A breaker around calls is asked at their start.
     if (b_.unit == BreakerUnit::call && attempt > 1) return {};
     if (state_ == State::open && now >= opened_ + b_.open_for) {
       state_ = State::half_open;
-      in_a_row_ = 0;
+      in_a_row_ = trials_ = 0;
     }
+    const bool full = state_ == State::half_open && trials_ >= b_.trials;
     if (admitted && state_ == State::open)
       return fmt::format("attempt {} is sent {} after the breaker opened for {}", attempt,
                          to_string(now - opened_), to_string(b_.open_for));
-    if (!admitted && state_ != State::open)
-      return fmt::format("attempt {} is refused although the breaker is {}", attempt,
-                         state_ == State::closed ? "closed" : "half open and nothing else is on trial");
+    if (admitted && full)
+      return fmt::format("attempt {} is sent while the breaker is half open and {} are on trial", attempt,
+                         trials_);
+    if (!admitted && state_ != State::open && !full)
+      return fmt::format(
+          "attempt {} is refused although the breaker is {}", attempt,
+          state_ == State::closed ? "closed" : fmt::format("half open with {} on trial", trials_));
+    if (admitted && state_ == State::half_open) ++trials_;
     return {};
   }
   Complaint ended(std::int64_t, Instant now, bool success, bool call_over) override {
@@ -308,6 +451,7 @@ class BreakerModel final : public Model {
 
   void count(Instant now, bool success) {
     if (state_ == State::half_open) {
+      --trials_;
       if (!success) return open(now);
       if (++in_a_row_ >= b_.successes) close_again();
       return;
@@ -337,7 +481,8 @@ class BreakerModel final : public Model {
   State state_ = State::closed;
   Instant opened_;
   std::int64_t in_a_row_ = 0;
-  std::deque<bool> last_;  // true: failed
+  std::int64_t trials_ = 0;  // under way
+  std::deque<bool> last_;    // true: failed
 };
 
 Finding breaker_states(const Subject& subject, const Trial& trial) {
