@@ -29,11 +29,11 @@ ExitCode code_of(const std::vector<VerdictRow>& rows, bool strict) {
 
 }  // namespace
 
-Errors unknown_invariants(const CheckRequest& request) {
+Errors unknown_invariants(const std::vector<std::string>& ids, const Where& where) {
   Errors errors;
-  for (const std::string& id : request.only) {
+  for (const std::string& id : ids) {
     if (invariants().find(id) == nullptr) {
-      errors.push_back({{"--only", 1, 1},
+      errors.push_back({where,
                         fmt::format("unknown invariant '{}'{}", id, did_you_mean(id, invariants().ids())),
                         "`retrygate list invariants` shows all"});
     }
@@ -42,7 +42,8 @@ Errors unknown_invariants(const CheckRequest& request) {
 }
 
 Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const CheckRequest& request) {
-  if (Errors errors = unknown_invariants(request); !errors.empty()) return tl::unexpected(std::move(errors));
+  if (Errors errors = unknown_invariants(request.only, {"--only", 1, 1}); !errors.empty())
+    return tl::unexpected(std::move(errors));
   Report report;
   for (const NamedPolicy& named : subjects) {
     report.envelopes.push_back(envelope_of(named));

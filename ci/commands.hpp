@@ -24,7 +24,7 @@ struct CheckRequest {
 // Every subject against every invariant that it promises. Unknown ids in `only` are an error. The report is
 // not concluded: several may be one.
 Result<Report> check_policies(const std::vector<NamedPolicy>&, const CheckRequest&);
-Errors unknown_invariants(const CheckRequest&);
+Errors unknown_invariants(const std::vector<std::string>& ids, const Where&);
 // Lays the verdicts of a report down as its exit code.
 void conclude(Report&, const CheckRequest&);
 

@@ -194,9 +194,37 @@ std::string claims_json(const std::vector<ClaimRow>& rows) {
   return all.dump(1) + "\n";
 }
 
+namespace {
+
+// All of it, or errno says why not.
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t done = ::write(file, text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+  return true;
+}
+
+// A device or a pipe is written to, never replaced by a file.
+Result<void> write_through(const std::string& path, std::string_view text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const bool good = file >= 0 && write_all(file, text);
+  const std::string why = std::strerror(errno);
+  if (file >= 0) ::close(file);
+  if (good) return {};
+  return failure({path, 0, 0}, "cannot write this file: " + why);
+}
+
+}  // namespace
+
 Result<void> write_file(const std::string& path, std::string_view text) {
-  // A symbolic link stays one: what it names is replaced.
   std::error_code fault;
+  if (const auto status = std::filesystem::status(path, fault);
+      std::filesystem::exists(status) && std::filesystem::is_other(status))
+    return write_through(path, text);
+  // A symbolic link stays one: what it names is replaced.
   const std::filesystem::path target = std::filesystem::weakly_canonical(path, fault);
   const std::string real = fault ? path : target.string();
   std::string beside;
@@ -213,16 +241,11 @@ Result<void> write_file(const std::string& path, std::string_view text) {
     if (file >= 0 || errno != EEXIST) break;
   }
   if (file < 0) return refuse("create");
-  while (!text.empty()) {
-    const ssize_t done = ::write(file, text.data(), text.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) {
-      const int why = errno;
-      ::close(file);
-      errno = why;
-      return refuse("write");
-    }
-    text.remove_prefix(static_cast<std::size_t>(done));
+  if (!write_all(file, text)) {
+    const int why = errno;
+    ::close(file);
+    errno = why;
+    return refuse("write");
   }
   const bool synced = ::fsync(file) == 0;
   if (::close(file) != 0 || !synced) return refuse("write");

@@ -4,10 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
+#include <system_error>
 
 #include "ci/catalogue.hpp"
 #include "ci/command/check.hpp"
@@ -370,6 +373,19 @@ constexpr void (*subcommands[])(CLI::App&, Run&) = {
     add_show, add_list,    add_explain,     add_check, add_import,     add_sim, add_reproduce,
     add_gate, add_compare, add_sensitivity, add_stats, add_completion, add_man};
 
+// What CLI11 complains about, in our form.
+ExitCode malformed(const CLI::App& app, const CLI::ParseError& fault) {
+  std::string command = "retrygate";
+  for (const CLI::App* used : app.get_subcommands()) command += " " + used->get_name();
+  return refuse({{{command, 0, 0}, fault.what(), fmt::format("`{} --help` shows every option", command)}});
+}
+
+// A full disk, or a pipe that nobody reads. fmt::print throws what it meets.
+ExitCode unwritable(const std::string& why) {
+  fmt::print(stderr, "retrygate: error: the output could not be written: {}\n", why);
+  return ExitCode::internal;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Proves what a retry policy promises, measures what it does to a fleet, gates the change.",
                "retrygate");
@@ -389,14 +405,15 @@ int run(int argc, char** argv) {
   } catch (const CLI::RequiredError& fault) {
     // An unknown command is reported as a missing one.
     if (!app.remaining(false).empty()) return static_cast<int>(unknown(app, app.remaining(false)));
-    return app.exit(fault), static_cast<int>(ExitCode::usage);
+    return static_cast<int>(malformed(app, fault));
+  } catch (const CLI::Success& asked_for) {
+    return app.exit(asked_for);  // --help, --version
   } catch (const CLI::ParseError& fault) {
-    return app.exit(fault) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+    return static_cast<int>(malformed(app, fault));
+  } catch (const std::system_error& fault) {
+    return static_cast<int>(unwritable(fault.code().message()));
   }
-  if (std::fflush(stdout) != 0) {
-    fmt::print(stderr, "retrygate: error: the output could not be written\n");
-    run.code = ExitCode::internal;
-  }
+  if (std::fflush(stdout) != 0) run.code = unwritable(std::strerror(errno));
   return static_cast<int>(run.code);
 }
 

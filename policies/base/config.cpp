@@ -4,8 +4,10 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -76,9 +78,34 @@ Value guess(std::string_view text, Where where) {
   return {std::move(where), std::string(text)};
 }
 
+// toml++ bounds the depth of lists and inline tables itself, but not that of a dotted key, and each of its
+// tables is destroyed by a call within the call of the table around it.
+constexpr int dots_max = 256;
+
+// The line of a key with more parts than that, or 0. Dots count up to the `=`, and only after something
+// else, so that a row of dots in a text is no key.
+int too_deep(std::string_view text) {
+  int line = 1, dots = 0;
+  bool key = true;
+  char before = '.';
+  for (const char c : text) {
+    if (c == '\n') {
+      ++line;
+      dots = 0;
+      key = true;
+    }
+    if (c == '=') key = false;
+    if (key && c == '.' && before != '.' && ++dots > dots_max) return line;
+    if (c != ' ' && c != '\t') before = c;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<Value> parse_toml(std::string_view text, const std::string& source) {
+  if (const int line = too_deep(text); line > 0)
+    return failure({source, line, 1}, fmt::format("this key has more than {} parts", dots_max));
   try {
     const toml::table table = toml::parse(text, std::string_view(source));
     if (table.empty())
@@ -95,6 +122,7 @@ Result<Value> parse_toml(std::string_view text, const std::string& source) {
 }
 
 Result<std::string> read_file(const std::string& path) {
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   // A directory opens but cannot be read; only a read through the stream itself makes `in` say so. An empty
@@ -102,7 +130,10 @@ Result<std::string> read_file(const std::string& path) {
   if (in) in.peek();
   if (in.eof()) return std::string();
   if (!in.fail()) text << in.rdbuf();
-  if (in.fail()) return failure({path, 0, 0}, "cannot read this file", "check the path and its permissions");
+  if (in.fail()) {
+    const std::string why = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
+    return failure({path, 0, 0}, "cannot read this file" + why, "check the path and its permissions");
+  }
   return std::move(text).str();
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -15,17 +16,43 @@ std::string to_string(const Where& where) {
   return fmt::format("{}:{}:{}", where.file, where.line, where.column);
 }
 
+namespace {
+
+// What users wrote comes back in messages: a terminal must not obey it, nor a reader drown in it.
+std::string printable(std::string_view text) {
+  constexpr std::size_t bytes_max = 2000;
+  std::size_t end = std::min(text.size(), bytes_max);
+  if (end < text.size()) {
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+      --end;  // not within a character
+  }
+  std::string out;
+  for (const char c : text.substr(0, end)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
+  }
+  if (end < text.size()) out += fmt::format(" ... ({} more bytes)", text.size() - end);
+  return out;
+}
+
+}  // namespace
+
 std::string to_string(const Error& error) {
-  std::string text = to_string(error.where);
+  std::string text = printable(to_string(error.where));
   if (!text.empty()) text += ": ";
-  text += "error: " + error.message;
-  if (!error.hint.empty()) text += "\n  hint: " + error.hint;
+  text += "error: " + printable(error.message);
+  if (!error.hint.empty()) text += "\n  hint: " + printable(error.hint);
   return text;
 }
 
 std::string to_string(const Errors& errors) {
+  constexpr std::size_t shown_max = 100;
   std::string text;
-  for (const Error& error : errors) text += to_string(error) + "\n";
+  for (std::size_t i = 0; i < std::min(errors.size(), shown_max); ++i) text += to_string(errors[i]) + "\n";
+  if (errors.size() > shown_max) text += fmt::format("and {} more errors\n", errors.size() - shown_max);
   return text;
 }
 

@@ -31,10 +31,10 @@ using Errors = std::vector<Error>;
 template <class T>
 using Result = tl::expected<T, Errors>;
 
-// "overload.toml:3:7: error: cap (50ms) is below base (200ms)\n  hint: ..."
+// "overload.toml:3:7: error: cap ..\n  hint: .."; control characters as \x1b, a long text is cut
 std::string to_string(const Error&);
 std::string to_string(const Where&);
-std::string to_string(const Errors&);  // one after the other, each ends with a newline
+std::string to_string(const Errors&);  // each ends with a newline; beyond 100 only their number is said
 
 inline tl::unexpected<Errors> failure(Where where, std::string message, std::string hint = {}) {
   return tl::unexpected(Errors{Error{std::move(where), std::move(message), std::move(hint)}});

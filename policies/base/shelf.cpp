@@ -26,9 +26,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
   std::string_view best;
   std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
+    const std::size_t longer = std::max(word.size(), candidate.size());
+    if (longer - std::min(word.size(), candidate.size()) >= least) continue;  // each letter too many counts
     // With every letter replaced it is another word, however short.
     const std::size_t d = distance(word, candidate);
-    if (d < least && d < std::max(word.size(), candidate.size())) {
+    if (d < least && d < longer) {
       least = d;
       best = candidate;
     }

@@ -1,0 +1,216 @@
+// The command as its users meet it: exit codes and messages, the same bytes again, pipes, full disks,
+// signals, hostile files. What it prints in full is held in golden_test.cpp.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <map>
+
+#include "ci/golden/transcript.hpp"
+
+namespace retrygate::ci {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class Cli : public testing::Test {
+ protected:
+  Ran cli(const std::string& arguments) { return run("retrygate " + arguments, scratch_.path()); }
+  void file(const std::string& name, std::string_view text) { write(scratch_.path() / name, text); }
+  std::filesystem::path path(const std::string& name) const { return scratch_.path() / name; }
+
+  // Refused: exit 2, nothing on stdout, each of the `parts` on stderr.
+  void expect_refused(const std::string& arguments, const std::vector<std::string>& parts) {
+    const Ran ran = cli(arguments);
+    EXPECT_EQ(ran.code, 2) << arguments << "\n" << ran.err;
+    EXPECT_EQ(ran.out, "") << arguments;
+    for (const std::string& part : parts) EXPECT_THAT(ran.err, HasSubstr(part)) << arguments;
+  }
+
+ private:
+  Scratch scratch_;
+};
+
+TEST_F(Cli, MistakesInAFileHavePlaceAndHintAndComeAtOnce) {
+  file("p.toml",
+       "[policy.a]\nkind = \"full-jitter\"\nbase = \"200ms\"\ncap = \"50ms\"\n\n"
+       "[policy.b]\nkind = \"full-jitter\"\nbase = 100\nmax_delay = \"5s\"\n");
+  expect_refused("check 'p.toml#a'", {"p.toml:4:7: error: cap (50ms) is below base (200ms)"});
+  expect_refused("check 'p.toml#b'", {"p.toml:8:8: error: 'base'", "unit",
+                                      "\n  hint: ", "p.toml:9:1: error: unknown key 'max_delay'"});
+  expect_refused("check 'p.toml#a' 'p.toml#b'", {"p.toml:4:7: ", "p.toml:8:8: ", "p.toml:9:1: "});
+  file("empty.toml", "");
+  expect_refused("check 'empty.toml#a'", {"empty.toml:1:1: error: the file is empty", "\n  hint: "});
+  expect_refused("gate empty.toml", {"empty.toml:1:1: error: the file is empty", "\n  hint: "});
+  expect_refused("check 'nowhere.toml#a'", {"nowhere.toml: error: ", "No such file or directory"});
+  expect_refused("gate .", {".: error: ", "directory"});
+  file("suite.toml",
+       "[[compare]]\nbaseline = \"full-jiter\"\ncandidates = [\"fixed\"]\nscenarios = [\"outage\"]\n"
+       "metrics = { peak = \"10%\" }\n[[check]]\nsubjects = [\"fixed\"]\ninvariants = [\"cap\"]\n");
+  expect_refused("gate suite.toml",
+                 {"suite.toml:2:12: error: ", "suite.toml:4:", "suite.toml:5:20: error: ", "suite.toml:8:"});
+}
+
+TEST_F(Cli, MistakesOnTheCommandLineNameWhatWasMeant) {
+  expect_refused("chekc full-jitter", {"unknown command 'chekc', did you mean 'check'?"});
+  expect_refused("check full-jitter --sed 1", {"unknown option '--sed', did you mean '--seed'?"});
+  expect_refused("check full-jiter", {"'full-jiter', did you mean 'full-jitter'?"});
+  expect_refused("check fixed --only cap-respectet", {"'cap-respectet', did you mean 'cap-respected'?"});
+  expect_refused("explain cap-respectet", {"'cap-respectet', did you mean 'cap-respected'?"});
+  expect_refused("sim --policy fixde --scenario outage-then-limits --metric peak_1 --seeds 3..1",
+                 {"--policy:1:1: error: ", "did you mean 'fixed'?", "--scenario:1:1: error: ",
+                  "did you mean 'outage-then-limit'?", "--metric:1:1: error: ", "--seeds:1:"});
+  expect_refused("show fixed --outage 5 --deadline soon", {"--outage:1:", "--deadline:1:"});
+  expect_refused("gate --format pdf", {"--format", "pdf"});
+  EXPECT_EQ(cli("").code, 2);
+  EXPECT_EQ(cli("--help").code, 0);
+  EXPECT_EQ(cli("check --help").code, 0);
+  EXPECT_THAT(cli("--version").out, HasSubstr(version()));
+}
+
+TEST_F(Cli, TwoRunsPrintTheSameBytesOnAnyNumberOfThreads) {
+  for (const char* const arguments :
+       {"gate",
+        "sim --policy full-jitter --policy decorrelated --scenario flaky-service --seeds 1..8 "
+        "--format json",
+        "compare --baseline full-jitter --candidate equal-jitter --scenario outage-then-limit --seeds "
+        "1..40"}) {
+    const Ran one = cli(std::string(arguments) + " --threads 1");
+    EXPECT_NE(one.out, "") << arguments << one.err;
+    EXPECT_EQ(one.out, cli(std::string(arguments) + " --threads 2").out);
+    EXPECT_EQ(one.out, cli(std::string(arguments) + " --threads 1").out);
+  }
+  const Ran first = cli("check full-jitter decorrelated fixed");
+  EXPECT_EQ(first.code, 0);
+  EXPECT_EQ(first.out, cli("check full-jitter decorrelated fixed").out);
+}
+
+TEST_F(Cli, AReaderThatGoesAwayIsNoFault) {
+  // More than a pipe holds.
+  const Ran ran =
+      run("{ retrygate sim --policy full-jitter --scenario outage-then-limit --seeds 1..1000 "
+          "--format json 2>err; echo $? >code; } | head -c 1",
+          path(""));
+  EXPECT_EQ(ran.out.size(), 1u);
+  EXPECT_THAT(contents(path("code")), AnyOf("141\n", "4\n"));  // SIGPIPE, or EPIPE where that is ignored
+  EXPECT_THAT(contents(path("err")), Not(HasSubstr("terminate")));
+}
+
+TEST_F(Cli, OutputThatCannotBeWrittenIsSaidOnce) {
+  for (const char* const arguments : {"list policies", "gate", "check fixed",
+                                      "sim --policy fixed --scenario outage-then-limit --seeds 1..500 "
+                                      "--metric requests --format json"}) {
+    const Ran ran = cli(std::string(arguments) + " >/dev/full");
+    EXPECT_EQ(ran.code, 4) << arguments;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("the output could not be written: No space left on device"),
+                               Not(HasSubstr("\nretrygate"))))
+        << arguments;
+  }
+}
+
+TEST_F(Cli, AFolderThatCannotBeWrittenIsSaidOnce) {
+  file("file", "in the way");
+  // No one may make a folder below a file, root included.
+  const std::string sim = "sim --policy fixed --scenario outage-then-limit --seeds 1..2 --out file/x.json";
+  expect_refused(sim, {"file/x.json: error: cannot create this file: Not a directory"});
+  const Ran gate = cli("gate --out file/reports");
+  EXPECT_EQ(gate.code, 2);
+  EXPECT_THAT(gate.err, HasSubstr("file/reports: error: cannot make this folder: Not a directory"));
+  if (::geteuid() != 0) {
+    std::filesystem::create_directory(path("closed"));
+    std::filesystem::permissions(path("closed"),
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+    EXPECT_EQ(cli("gate --out closed/reports").code, 2);
+    EXPECT_EQ(cli("gate --out closed").code, 2);
+  }
+}
+
+// Writing anew by renaming would put a plain file in the place of the device.
+TEST_F(Cli, ADeviceStaysADevice) {
+  const std::string sim = "sim --policy fixed --scenario outage-then-limit --seeds 1..2 --out ";
+  const Ran shown = cli(sim + "/dev/stdout");
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("requests"));
+  EXPECT_EQ(cli(sim + "/dev/null").code, 0);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  expect_refused(sim + "/dev/full", {"/dev/full: error: cannot write this file: No space left on device"});
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+  ASSERT_EQ(run("mkfifo pipe", path("")).code, 0);
+  EXPECT_THAT(run("cat pipe & retrygate " + sim + "pipe; wait", path("")).out, HasSubstr("requests"));
+}
+
+TEST_F(Cli, ASignalLeavesNoHalfFile) {
+  ASSERT_EQ(cli("gate --out whole").code, 0);
+  std::map<std::string, std::string> whole;
+  for (const auto& entry : std::filesystem::directory_iterator(path("whole")))
+    whole[entry.path().filename().string()] = contents(entry.path());
+  EXPECT_GE(whole.size(), 4u);
+  const double length = cli("gate --out again").seconds;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    for (int i = 1; i <= 8; ++i) {
+      const std::string folder = fmt::format("cut-{}-{}", signal, i);
+      const double when = length * i / 8.2;
+      bool sent = false;
+      const Ran ran = run("exec retrygate gate --out " + folder, path(""), 120, [&](pid_t child, double now) {
+        if (!sent && now >= when) sent = ::kill(child, signal) == 0;
+      });
+      EXPECT_THAT(ran.code, AnyOf(128 + signal, 0));
+      if (!std::filesystem::exists(path(folder))) continue;
+      for (const auto& entry : std::filesystem::directory_iterator(path(folder))) {
+        const std::string name = entry.path().filename().string();
+        // What has its final name is whole.
+        if (name.ends_with(".tmp")) continue;
+        EXPECT_EQ(contents(entry.path()), whole[name]) << name;
+      }
+    }
+  }
+}
+
+// Files that nobody wrote by hand. Each is refused with its name, or read; never a crash, and in bounded
+// time.
+TEST_F(Cli, HostileFiles) {
+  using namespace std::string_literals;
+  std::string many = "[policy.a]\nkind = \"fixed\"\n";
+  for (int i = 0; many.size() < 10'000'000; ++i) many += fmt::format("key_{} = {}\n", i, i);
+  const std::map<std::string, std::string> files = {
+      {"nul.toml", "[policy.a]\nkind = \"fi\0xed\"\n"s},
+      {"only-nul.toml", std::string(4096, '\0')},
+      {"not-utf8.toml", "[policy.a]\nkind = \"\xff\xfe\"\n"},
+      {"cut-utf8.toml", "[policy.a]\nkind = \"fixed\" # \xe2\x82"},
+      {"bom.toml", "\xef\xbb\xbf[policy.a]\nkind = \"fixde\"\n"},
+      {"bracket.toml", "[\nd]"},
+      {"half-bom.toml", "a \xef\xbb\xb7"},
+      {"deep-list.toml", "a = " + std::string(100'000, '[') + std::string(100'000, ']')},
+      {"deep-table.toml",
+       [] {
+         std::string text = "[a";
+         for (int i = 0; i < 100'000; ++i) text += ".a";
+         return text + "]\nb = 1\n";
+       }()},
+      {"deep-inline.toml",
+       [] {
+         std::string text = "a = ";
+         for (int i = 0; i < 100'000; ++i) text += "{a=";
+         return text;
+       }()},
+      {"long-line.toml", "[policy.a]\nkind = \"" + std::string(10'000'000, 'x') + "\"\n"},
+      {"many-keys.toml", many},
+      {"huge-number.toml", "[policy.a]\nkind = \"fixed\"\nmax_attempts = 99999999999999999999999999\n"},
+  };
+  for (const auto& [name, text] : files) {
+    file(name, text);
+    for (const std::string& arguments : {fmt::format("show '{}#a'", name), fmt::format("gate {}", name)}) {
+      const Ran ran = cli(arguments);
+      EXPECT_EQ(ran.code, 2) << arguments << "\n" << ran.err.substr(0, 500);
+      EXPECT_THAT(ran.err, testing::StartsWith(name + ":")) << arguments;
+      EXPECT_LT(ran.seconds, 60) << arguments;
+      EXPECT_LT(ran.err.size(), 30'000u) << arguments << " drowns the reader";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retrygate::ci
