@@ -66,7 +66,22 @@ std::optional<std::int64_t> whole(const Value& value) {
   return static_cast<std::int64_t>(*number);
 }
 
-// Either a decision, or what is wrong with the line.
+// Its last lines, without the newline at the end.
+std::string last_lines(std::string text, std::size_t lines = 6) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  std::size_t begin = text.size();
+  for (std::size_t i = 0; i < lines && begin != std::string::npos && begin > 0; ++i)
+    begin = text.rfind('\n', begin - 1);
+  return begin == std::string::npos || begin == 0 ? text : text.substr(begin + 1);
+}
+
+std::string shortened(const std::string& line) {
+  constexpr std::size_t most = 300;
+  return line.size() <= most ? line : fmt::format("{}... ({} bytes)", line.substr(0, most), line.size());
+}
+
+}  // namespace
+
 tl::expected<Decision, std::string> read_answer(const std::string& line, std::int64_t id, bool may_send) {
   const auto wrong = [](std::string text) { return tl::unexpected(std::move(text)); };
   const auto document = parse_json(line, "answer");
@@ -103,21 +118,28 @@ tl::expected<Decision, std::string> read_answer(const std::string& line, std::in
       "must give \"stop\" as one of success, attempts, deadline, not-retryable, budget, breaker, cancelled");
 }
 
-// Its last lines, without the newline at the end.
-std::string last_lines(std::string text, std::size_t lines = 6) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  std::size_t begin = text.size();
-  for (std::size_t i = 0; i < lines && begin != std::string::npos && begin > 0; ++i)
-    begin = text.rfind('\n', begin - 1);
-  return begin == std::string::npos || begin == 0 ? text : text.substr(begin + 1);
+tl::expected<Introduction, std::string> read_greeting(const std::string& line) {
+  const auto document = parse_json(line, "greeting");
+  const auto* table = document ? std::get_if<Table>(&document->data) : nullptr;
+  if (table == nullptr)
+    return tl::unexpected(std::string("answered the greeting with a line that is no JSON object"));
+  const Value* spoken = find(*table, protocol);
+  if (spoken == nullptr || whole(*spoken) != version)
+    return tl::unexpected(fmt::format("does not say \"{}\":{} in answer to the greeting", protocol, version));
+  Errors complaints;
+  Reader reader(*document, complaints);
+  Introduction said;
+  said.name = reader.text("name").value_or("");
+  said.seeded = reader.flag("seeded").value_or(true);
+  said.jumps = reader.flag("jumps").value_or(false);
+  for (const std::string& word : reader.texts("can")) {
+    said.can_before = said.can_before || word == "before";
+    said.can_cancel = said.can_cancel || word == "cancel";
+  }
+  if (!complaints.empty())
+    return tl::unexpected(fmt::format("greets with a mistake: {}", complaints.front().message));
+  return said;
 }
-
-std::string shortened(const std::string& line) {
-  constexpr std::size_t most = 300;
-  return line.size() <= most ? line : fmt::format("{}... ({} bytes)", line.substr(0, most), line.size());
-}
-
-}  // namespace
 
 std::string to_string(const ProtocolFault& fault) {
   std::string text = fault.what;
@@ -157,23 +179,9 @@ std::optional<ProtocolFault> ExternalProgram::greet() {
                             late ? " (does it flush its output after each line?)" : ""));
   }
   const std::string& line = heard.lines.front();
-  const auto document = parse_json(line, "greeting");
-  const auto* table = document ? std::get_if<Table>(&document->data) : nullptr;
-  if (table == nullptr) return fail("answered the greeting with a line that is no JSON object", line);
-  const Value* spoken = find(*table, protocol);
-  if (spoken == nullptr || whole(*spoken) != version)
-    return fail(fmt::format("does not say \"{}\":{} in answer to the greeting", protocol, version), line);
-  Errors complaints;
-  Reader reader(*document, complaints);
-  introduction_.name = reader.text("name").value_or("");
-  introduction_.seeded = reader.flag("seeded").value_or(true);
-  introduction_.jumps = reader.flag("jumps").value_or(false);
-  for (const std::string& word : reader.texts("can")) {
-    introduction_.can_before = introduction_.can_before || word == "before";
-    introduction_.can_cancel = introduction_.can_cancel || word == "cancel";
-  }
-  if (!complaints.empty())
-    return fail(fmt::format("greets with a mistake: {}", complaints.front().message), line);
+  auto said = read_greeting(line);
+  if (!said) return fail(std::move(said.error()), line);
+  introduction_ = std::move(*said);
   return std::nullopt;
 }
 

@@ -45,6 +45,12 @@ struct ProtocolFault {
 };
 std::string to_string(const ProtocolFault&);
 
+// A line that a program wrote in answer to question `id`: a decision, or what is wrong with the line. Only
+// the answer to may_send may be "send".
+tl::expected<Decision, std::string> read_answer(const std::string& line, std::int64_t id, bool may_send);
+// Its answer to the greeting.
+tl::expected<Introduction, std::string> read_greeting(const std::string& line);
+
 // One running program. Answers come in the order of the questions, and many may be under way at once.
 class ExternalProgram {
  public:

@@ -1,0 +1,146 @@
+#include "ci/fuzz/targets.hpp"
+
+#include <string>
+
+#include "ci/baseline.hpp"
+#include "ci/suite.hpp"
+#include "policies/base/json.hpp"
+#include "policies/contract.hpp"
+#include "policies/external.hpp"
+#include "policies/importers/importer.hpp"
+#include "policies/named.hpp"
+#include "policies/retry_after.hpp"
+#include "policies/trace.hpp"
+#include "sim/metrics.hpp"
+#include "sim/scenario.hpp"
+#include "stats/procedure.hpp"
+
+namespace retrygate::ci {
+namespace {
+
+const Table* table_at(const Value& value, std::string_view key) {
+  const auto* members = std::get_if<Table>(&value.data);
+  if (members == nullptr) return nullptr;
+  for (const Member& member : *members) {
+    if (member.key == key) return std::get_if<Table>(&member.value.data);
+  }
+  return nullptr;
+}
+
+// Every kind of table that a TOML file of a user may hold.
+void toml(std::string_view bytes) {
+  const auto file = parse_toml(bytes, "fuzz.toml");
+  if (!file) return;
+  if (const Table* policies = table_at(*file, "policy")) {
+    for (const Member& one : *policies) {
+      if (std::holds_alternative<Table>(one.value.data)) (void)read_policy(one.key, one.value);
+    }
+  }
+  if (const Table* contracts = table_at(*file, "contract")) {
+    for (const Member& one : *contracts) {
+      Errors complaints;
+      Reader reader(one.value, complaints);
+      (void)read_contract(reader);
+    }
+  }
+  if (const Table* scenarios = table_at(*file, "scenario")) {
+    for (const Member& one : *scenarios) {
+      if (std::holds_alternative<Table>(one.value.data)) (void)read_scenario(one.key, one.value);
+    }
+  }
+}
+
+void suite(std::string_view bytes) {
+  const auto file = parse_toml(bytes, "fuzz.toml");
+  if (file) (void)read_suite(*file, "fuzz.toml");
+}
+
+void contract(std::string_view bytes) {
+  const auto document = parse_json(bytes, "fuzz.json");
+  if (!document) return;
+  Errors complaints;
+  Reader reader(*document, complaints);
+  (void)read_contract(reader);
+  // What was read is written as JSON that reads back to the same.
+  const std::string text = write_json(*document);
+  const auto again = parse_json(text, "fuzz.json");
+  RG_ASSERT(again && write_json(*again) == text, text);
+}
+
+void protocol(std::string_view bytes) {
+  const std::string line(bytes);
+  (void)read_answer(line, 1, false);
+  (void)read_answer(line, 1, true);
+  (void)read_greeting(line);
+}
+
+void trace(std::string_view bytes) { (void)parse_trace(bytes, "fuzz.csv", Duration::seconds(60)); }
+
+void outages(std::string_view bytes) { (void)parse_outages(bytes, "fuzz.csv"); }
+
+void import(std::string_view bytes) {
+  for (const Importer& importer : importers()) {
+    const auto imported = importer.read(bytes, "fuzz");
+    // What an importer writes is TOML.
+    if (imported) RG_ASSERT(parse_toml(to_toml(*imported), "imported.toml"), to_toml(*imported));
+  }
+}
+
+void baseline(std::string_view bytes) {
+  const auto read = parse_baseline(bytes, "fuzz.json");
+  if (!read) return;
+  for (const StoredCell& cell : read->cells) (void)stored_policy(cell);
+  const std::string text = to_json(*read);
+  const auto again = parse_baseline(text, "fuzz.json");
+  RG_ASSERT(again && to_json(*again) == text, text);
+}
+
+void stats_case(std::string_view bytes) {
+  const auto cases = parse_json(bytes, "fuzz.json");
+  const auto* all = cases ? std::get_if<Array>(&cases->data) : nullptr;
+  if (all == nullptr) return;
+  for (const Value& one : *all) {
+    if (!std::holds_alternative<Table>(one.data)) continue;
+    Errors complaints;
+    Reader reader(one, complaints);
+    const auto test = reader.text("test");
+    if (!test) continue;
+    if (const stats::Procedure* procedure = stats::procedures().find(*test))
+      (void)stats::run(*procedure, one);
+  }
+}
+
+void retry_after(std::string_view bytes) {
+  const auto wait = parse_retry_after(bytes, Instant{Duration::seconds(100)});
+  RG_ASSERT(!wait || *wait >= Duration{}, std::string(bytes));
+}
+
+void duration(std::string_view bytes) {
+  const auto read = parse_duration(bytes);
+  // What is printed reads back to the same; the largest is printed as "no limit".
+  if (read && *read != Duration::max())
+    RG_ASSERT(parse_duration(to_string(*read)) == *read, to_string(*read));
+  (void)parse_overrides(bytes, {});
+  (void)parse_seeds(bytes, {});
+  (void)parse_margin("completion_s", bytes, {});
+}
+
+constexpr FuzzTarget targets[] = {
+    {"baseline", &baseline},
+    {"contract", &contract},
+    {"duration", &duration},
+    {"import", &import},
+    {"outages", &outages},
+    {"protocol", &protocol},
+    {"retry-after", &retry_after},
+    {"stats-case", &stats_case},
+    {"suite", &suite},
+    {"toml", &toml},
+    {"trace", &trace},
+};
+
+}  // namespace
+
+std::span<const FuzzTarget> fuzz_targets() { return targets; }
+
+}  // namespace retrygate::ci

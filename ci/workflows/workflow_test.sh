@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# The step for any CI server: exit codes are kept, the baseline is used where it is, a comment is never too long.
+# Usage: ci/workflows/workflow_test.sh RETRYGATE
+set -euo pipefail
+
+script=$(cd "$(dirname "$0")" && pwd)/retrygate.sh
+retrygate=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+failed=0
+fail() {
+  echo "workflow_test: $*" >&2
+  failed=1
+}
+# run CODE ARGUMENTS..: the script must exit with CODE
+run() {
+  local expected=$1 status=0
+  shift
+  env -u GITHUB_ACTIONS -u GITHUB_STEP_SUMMARY -u BASELINE "$@" >out 2>err || status=$?
+  [[ $status -eq $expected ]] || fail "$* exits with $status, not $expected: $(tail -1 out err)"
+}
+
+# The real one: a regression, told as text and on GitHub.
+run 1 RETRYGATE="$retrygate" "$script" jitter-removed reports
+[[ $(tail -1 out) == "Verdict: fail (exit 1)" ]] || fail "no verdict at the end: $(tail -1 out)"
+for file in report.md report.sarif junit.xml comment.md; do
+  [[ -s reports/$file ]] || fail "$file is not written"
+done
+cmp -s reports/report.md reports/comment.md || fail "a short comment is not the whole report"
+run 1 RETRYGATE="$retrygate" GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY="$scratch/summary" "$script" jitter-removed reports
+grep -q '^::error ' out || fail "no annotation on GitHub"
+grep -q '^## retrygate: fail' summary || fail "no job summary"
+run 2 RETRYGATE="$retrygate" "$script" no-such-suite.toml
+run 2 RETRYGATE="$retrygate" "$script"
+run 3 RETRYGATE="$retrygate" BASELINE=missing.json "$script" jitter-removed
+
+# One in its place, that shows its arguments and writes a long report.
+cat >fake <<'FAKE'
+#!/usr/bin/env bash
+printf '%s ' "$@"
+mkdir -p reports
+{ echo "## retrygate: fail"; for i in {1..4000}; do echo "- line $i of a long report"; done; } >reports/report.md
+exit "${CODE:-0}"
+FAKE
+chmod +x fake
+for code in 0 1 2 3 4; do run "$code" RETRYGATE=./fake CODE="$code" "$script" suite.toml reports; done
+[[ $(cat out) == "gate suite.toml --out reports --format text " ]] || fail "the arguments are: $(cat out)"
+[[ $(head -1 reports/comment.md) == "## retrygate: fail" ]] || fail "the comment does not begin with the verdict"
+[[ $(wc -c <reports/comment.md) -lt 65536 ]] || fail "the comment has $(wc -c <reports/comment.md) bytes"
+touch baseline.json
+run 0 RETRYGATE=./fake "$script" suite.toml reports --threads 1
+[[ $(cat out) == "gate suite.toml --out reports --threads 1 --baseline ./baseline.json --format text " ]] ||
+  fail "with a stored baseline the arguments are: $(cat out)"
+exit "$failed"
