@@ -92,7 +92,9 @@ void add_google(Shelf<Preset>& all) {
                              exponential_promise(numbers.base, numbers.factor, plus_minus(numbers.ratio),
                                                  numbers.cap, CapKind::before_jitter));
              },
-             {{"jitter-law", "the first delay has no jitter; the specification jitters every one",
+             {{"cap-respected", "the first delay is the base even where the cap is smaller",
+               "grpc/grpc-go 4793ad04, internal/backoff/backoff.go", false},
+              {"jitter-law", "the first delay has no jitter; the specification jitters every one",
                "grpc/grpc, doc/connection-backoff.md against grpc-go internal/backoff/backoff.go"},
               {"fleet-spreads", "clients that fail together come back together the first time",
                "grpc/grpc-go 4793ad04, internal/backoff/backoff.go"},
