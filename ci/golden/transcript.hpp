@@ -1,10 +1,9 @@
-// What the tests of the command have in common: a scratch folder, a run of a shell command in it, and golden
-// files. Tests only.
+// What the tests of the command have in common: a scratch folder, a run of a shell command in it, and its
+// transcript. Tests only.
 #pragma once
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -39,7 +39,7 @@ inline void write(const std::filesystem::path& path, std::string_view text) {
 class Scratch {
  public:
   Scratch() {
-    std::string name = testing::TempDir() + "retrygate-XXXXXX";
+    std::string name = std::filesystem::temp_directory_path() / "retrygate-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder: " + name);
     path_ = name;
   }
@@ -159,50 +159,6 @@ inline std::string masked(std::string text) {
   text = replaced(std::move(text), commit(), "COMMIT");
   text = replaced(std::move(text), version(), "VERSION");
   return without_last_digits(text);
-}
-
-// A line of a golden transcript in place of "[exit 0]": the command may list more than the file has. What
-// users can name must not vanish; a new name is no reason to renew anything.
-inline constexpr std::string_view open_end = "[exit 0, more may be listed]";
-
-// Lines of `golden` that `now` lacks, in this order.
-inline std::string lines_lost(std::string_view golden, std::string_view now) {
-  std::string lost;
-  std::size_t from = 0;
-  while (!golden.empty()) {
-    const std::string line = std::string(golden.substr(0, golden.find('\n'))) + "\n";
-    golden.remove_prefix(std::min(golden.size(), line.size()));
-    const std::string wanted = line == std::string(open_end) + "\n" ? "[exit 0]\n" : line;
-    std::size_t at = now.find(wanted, from);
-    while (at != std::string_view::npos && at > 0 && now[at - 1] != '\n') at = now.find(wanted, at + 1);
-    if (at == std::string_view::npos)
-      lost += line;
-    else
-      from = at + wanted.size();
-  }
-  return lost;
-}
-
-// Compares with the file ci/golden/NAME. With RETRYGATE_RENEW_GOLDEN set the file is written anew, and the
-// test fails if that changed it: the difference is for a person to read.
-inline void expect_golden(const std::string& name, const std::string& now_unmasked) {
-  const std::filesystem::path path = source_dir / "ci/golden" / name;
-  const std::string now = masked(now_unmasked), golden = contents(path);
-  if (std::getenv("RETRYGATE_RENEW_GOLDEN") != nullptr) {
-    const bool open = golden.find(open_end) != std::string::npos;
-    const std::string anew = open ? replaced(now, "[exit 0]", open_end) : now;
-    if (anew == golden) return;
-    write(path, anew);
-    ADD_FAILURE() << "written anew: " << path << "; read what changed, then run without the variable";
-    return;
-  }
-  const char* const how =
-      "\nIf the change is meant, write the golden files anew (CONTRIBUTING.md) and "
-      "read the difference.";
-  if (golden.find(open_end) == std::string::npos)
-    EXPECT_EQ(golden, now) << "ci/golden/" << name << how;
-  else
-    EXPECT_EQ(lines_lost(golden, now), "") << "ci/golden/" << name << " has lines that are gone" << how;
 }
 
 }  // namespace retrygate::ci

@@ -68,13 +68,12 @@ std::string below(const std::vector<const ComparisonRow*>& rows) {
     if (row->pairing_gain) worth.push_back(fmt::format("{} {:.2g}", row->metric, *row->pairing_gain));
   }
   std::string out;
-  if (!took.empty()) out += wrapped(fmt::format("  seeds until decided: {}", fmt::join(took, ", ")), 2);
+  if (!took.empty()) out += wrapped(fmt::format("Seeds until decided: {}", fmt::join(took, ", ")), 2);
   if (!worth.empty())
-    out +=
-        wrapped(fmt::format("  Both policies met the same seeds. Without that the same certainty would take "
-                            "so many times the seeds: {}",
-                            fmt::join(worth, ", ")),
-                2);
+    out += wrapped(fmt::format("Both policies met the same seeds. Without that the same certainty would take "
+                               "so many times the seeds: {}",
+                               fmt::join(worth, ", ")),
+                   2);
   return out;
 }
 
