@@ -15,7 +15,7 @@ namespace {
 
 const std::vector<std::string> read = {
     "requests",     "peak_10ms", "peak_100ms", "peak_1s", "retry_peak_10ms", "retry_peak_100ms",
-    "completion_s", "completed", "finish_s",   "gave_up", "attempts_mean",   "attempts_max"};
+    "completion_s", "succeeded", "finish_s",   "gave_up", "attempts_mean",   "attempts_max"};
 
 }  // namespace
 

@@ -99,8 +99,8 @@ std::vector<ClaimRow> immediate(const Storm& s) {
       judged(
           "0.4",
           fmt::format("{} attempts; {} clients succeed", spread(s.ideal("immediate", "attempts_max")),
-                      spread(s.ideal("immediate", "completed"))),
-          is(s.ideal("immediate", "completed"), 0) ? Word::ok_if : Word::wrong,
+                      spread(s.ideal("immediate", "succeeded"))),
+          is(s.ideal("immediate", "succeeded"), 0) ? Word::ok_if : Word::wrong,
           "true if the column counts only clients that succeed; here none does, after twelve attempts each"),
   };
 }
@@ -217,7 +217,7 @@ std::vector<ClaimRow> readings(const Storm& s) {
   const double none_rounds = healthy("exponential", 12);
   const double fixed_each = 200 / fixed_rounds;
   const double none_each = (200 - published("0.7").figures[1]) / none_rounds;
-  const double ideal_each = s.ideal("exponential", "completed").mean() / none_rounds;
+  const double ideal_each = s.ideal("exponential", "succeeded").mean() / none_rounds;
   const double round = published("0.13").figures[0];
   rows.push_back(
       judged("0.13",
@@ -257,7 +257,7 @@ std::vector<ClaimRow> readings(const Storm& s) {
   rows.push_back(judged(
       "0.16",
       fmt::format("{} of 200 succeed, {} give up, the last call ends at {} s",
-                  spread(s.ideal("exponential", "completed")), spread(s.ideal("exponential", "gave_up")),
+                  spread(s.ideal("exponential", "succeeded")), spread(s.ideal("exponential", "gave_up")),
                   spread(s.ideal("exponential", "finish_s"), 4)),
       done.values.empty() ? Word::imprecise : Word::ok,
       "that is when the last client gave up or succeeded; completion is not reached, so 31.6 s against "

@@ -224,7 +224,22 @@ void add_sim(CLI::App& app, Run& run) {
   threads_option(command, into->threads);
   command.add_option("--out", into->out, "write to this file instead");
   format_option(command, into->format);
+  command.add_option("--shard", into->shard,
+                     "part i of n of the seeds, for example 2/4; `merge` joins the parts");
+  command.add_option(
+      "--trace", into->trace,
+      "write every attempt of one policy and one seed to this CSV file, as `check --trace` reads it");
+  command.add_option("--progress", into->progress, "on stderr: auto is a terminal only")
+      ->check(CLI::IsMember({"auto", "plain", "none"}));
   command.callback([into, &run] { run.code = simulate(*into); });
+}
+
+void add_merge(CLI::App& app, Run& run) {
+  const auto into = std::make_shared<MergeOptions>();
+  CLI::App& command = *app.add_subcommand("merge", "join the sample files of all parts of a sim --shard");
+  command.add_option("FILE", into->files, "files of sim --format json --shard i/n, in any order")->required();
+  command.add_option("--out", into->out, "write to this file instead");
+  command.callback([into, &run] { run.code = merge(*into); });
 }
 
 void add_reproduce(CLI::App& app, Run& run) {
@@ -370,8 +385,8 @@ void add_man(CLI::App& app, Run&) {
 
 // In the order of `--help`.
 constexpr void (*subcommands[])(CLI::App&, Run&) = {
-    add_show, add_list,    add_explain,     add_check, add_import,     add_sim, add_reproduce,
-    add_gate, add_compare, add_sensitivity, add_stats, add_completion, add_man};
+    add_show,      add_list, add_explain, add_check,       add_import, add_sim,        add_merge,
+    add_reproduce, add_gate, add_compare, add_sensitivity, add_stats,  add_completion, add_man};
 
 // What CLI11 complains about, in our form.
 ExitCode malformed(const CLI::App& app, const CLI::ParseError& fault) {

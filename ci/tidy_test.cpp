@@ -115,7 +115,7 @@ const std::vector<Wall> walls = {
     {"<yaml-cpp/", {"policies/base/yaml.cpp"}},
     {"<boost/", {"stats/distributions.cpp", "stats/numeric.cpp"}},
     {"<Eigen/", {"stats/regression.cpp", "stats/resample.cpp"}},
-    {"<rapidcheck", {"properties/search.cpp"}},
+    {"<rapidcheck", {"properties/search.cpp", "sim/properties_test.cpp"}},
     {"<CLI/", {"ci/main.cpp"}},
     {"<benchmark/", {"ci/bench/parts.cpp"}},
     {"<gtest/", {"properties/gtest.hpp", "ci/golden/transcript.hpp"}},

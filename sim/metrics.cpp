@@ -96,7 +96,9 @@ std::vector<Metric> make_all() {
         if (t.calls == 0 || t.succeeded < t.calls) return std::nullopt;
         return t.last_success.seconds();
       });
-  add("completed", "calls", higher, "calls that succeed",
+  add("completed", "1", higher, "1 if every call succeeds, else 0",
+      [](const Totals& t) -> Number { return t.calls > 0 && t.succeeded == t.calls ? 1 : 0; });
+  add("succeeded", "calls", higher, "calls that succeed",
       [](const Totals& t) -> Number { return count(t.succeeded); });
   add("finish_s", "s", lower, "when the last call ends, with or without success",
       [](const Totals& t) -> Number { return t.last_end.seconds(); });
@@ -115,7 +117,7 @@ std::vector<Metric> make_all() {
   add("goodput_per_s", "calls/s", higher,
       "calls that succeed / time until the last call ends (or the horizon)", [](const Totals& t) -> Number {
         const Duration until = t.unfinished > 0 ? t.horizon : t.last_end;
-        if (until == Duration{}) return std::nullopt;
+        if (until == Duration{}) return t.succeeded == 0 ? Number(0) : std::nullopt;
         return count(t.succeeded) / until.seconds();
       });
   add("wasted_s", "s", lower,
@@ -125,9 +127,8 @@ std::vector<Metric> make_all() {
   all.push_back(spread("spread_attempt_3_s", 3));
   add(
       "recovery_s", "s", lower,
-      "from the end of the last fault window to the first second from which on at least 90 % of the requests "
-      "of every "
-      "second succeed",
+      "from the end of the last fault window to the first whole second from which on at least 90 % of the "
+      "attempts that end in every second succeed",
       [](const Totals& t) -> Number {
         if (!t.recovery) return std::nullopt;
         return t.recovery->seconds();

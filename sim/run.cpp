@@ -694,6 +694,26 @@ const Measures& everything() {
 
 }  // namespace
 
+double estimated_bytes(const AnyPolicy& policy, const Scenario& s, const Measures& measures) {
+  constexpr double attempts_per_call = 6;  // of a retry storm (outage-then-limit with full jitter)
+  const auto clients = static_cast<double>(s.clients);
+  const double calls = clients * static_cast<double>(s.calls);
+  const bool tree = fitting(s, QueueKind::automatic) == QueueKind::tree;
+  const bool dense = fitting(s, QueueKind::automatic) == QueueKind::buckets;
+  double bytes = 1e6;
+  if (is_fleet(s)) bytes += clients * (tree ? 36 : 10);
+  const bool plain = is_plain(policy, s, {});
+  if (!plain) bytes += (is_fleet(s) ? clients : 0) * sizeof(Live);
+  bytes += clients * static_cast<double>(padded(policy.client_bytes()));
+  if (is_fleet(s)) bytes += clients * static_cast<double>(padded(policy.call_bytes()));
+  if (!measures.peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 4);
+  if (!measures.retry_peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 4);
+  bytes += calls * ((measures.latencies ? 8 : 0) + (measures.latencies_all ? 8 : 0));
+  if (measures.duplicates && !s.idempotent) bytes += calls * 40;
+  bytes += static_cast<double>(s.arrivals.starts.size() * sizeof(Arrivals::Start));
+  return bytes;
+}
+
 Runner::Runner() : memory_(std::make_unique<Memory>()) {}
 Runner::~Runner() = default;
 Runner::Runner(Runner&&) noexcept = default;

@@ -92,6 +92,9 @@ struct RunOptions {
   QueueKind queue = QueueKind::automatic;
 };
 
+// Bytes that one run needs at its largest, roughly (within about a factor of two).
+double estimated_bytes(const AnyPolicy&, const Scenario&, const Measures&);
+
 // Holds the memory of a run for the next one. One per thread.
 class Runner {
  public:

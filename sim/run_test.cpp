@@ -65,7 +65,8 @@ TEST(OutageThenLimit, PoliciesWithoutJitterAreExactForEverySeed) {
           {"peak_1s", 400},
           {"completion_s", 5.55},
           {"amplification", 7.5},
-          {"completed", 200}});
+          {"completed", 1},
+          {"succeeded", 200}});
   // Attempts at 0 .1 .3 .7 1.5 3.1 6.3 11.3 16.3 21.3 26.3 31.3 s; four rounds meet the outage, eight
   // rounds serve 20 each: 4 * 200 + 200 + 180 + .. + 60 = 1840.
   expect("exponential", s,

@@ -63,6 +63,14 @@ TEST(Queue, FirstComeFirstServedAndFull) {
   EXPECT_EQ(t.succeeded, 2);
   EXPECT_EQ(t.gave_up, 1);
   EXPECT_EQ(t.latencies.max, Duration::ms(200));
+  // Calls at 0, 50, 100 ms: at 100 ms the second leaves the queue before the third comes (departures go
+  // first).
+  EXPECT_EQ(play(once, scenario(R"(
+    clients = 3
+    interval = "50ms"
+    stages = [{ kind = "queue", workers = 1, capacity = 1, service = "100ms" }])"))
+                .succeeded,
+            3);
 }
 
 TEST(Queue, OrderDecidesWhoWaits) {

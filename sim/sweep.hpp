@@ -1,7 +1,9 @@
 // Policies x scenarios x seeds on all cores -> one table of samples.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +32,26 @@ struct SampleTable {
   bool operator==(const SampleTable&) const = default;
 };
 
-// The same table on any number of threads; 0 means one per core.
+// Part `index` of `count`, from 1: a contiguous block of the seeds, so that parts joined in order are the
+// whole.
+struct Shard {
+  std::size_t index = 1, count = 1;
+};
+Result<Shard> parse_shard(std::string_view text, Where where);  // "2/4"
+std::vector<std::uint64_t> seeds_of(const std::vector<std::uint64_t>& seeds, const Shard& shard);
+
+struct SweepOptions {
+  unsigned threads = 0;  // 0: one per core; the table does not depend on it
+  std::uint64_t policy_salt = 0;
+  // Called now and then, from one thread at a time, with the number of runs that are done.
+  std::function<void(std::size_t done, std::size_t all)> progress = {};
+  // Set from outside (a signal) to stop early: the table then holds the seeds that every cell has finished.
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::vector<Scenario>& scenarios,
+                          const std::vector<std::uint64_t>& seeds, const std::vector<std::string>& metric_ids,
+                          const SweepOptions& options);
 Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::vector<Scenario>& scenarios,
                           const std::vector<std::uint64_t>& seeds, const std::vector<std::string>& metric_ids,
                           unsigned threads = 0, std::uint64_t policy_salt = 0);

@@ -36,6 +36,43 @@ TEST(Sweep, ReportsUnknownMetricsAndRunsThatHoldTimeStill) {
   EXPECT_FALSE(sweep(hasty, storm, {1}, {"requests"}, 2));
 }
 
+TEST(Sweep, PartsJoinToTheWhole) {
+  EXPECT_EQ(seeds_of({1, 2, 3, 4, 5}, {1, 2}), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(seeds_of({1, 2, 3, 4, 5}, {2, 2}), (std::vector<std::uint64_t>{3, 4, 5}));
+  EXPECT_EQ(seeds_of({1}, {1, 3}), std::vector<std::uint64_t>{});
+  EXPECT_EQ(parse_shard("2/4", {})->index, 2U);
+  for (const char* text : {"", "2", "0/4", "5/4", "1/", "a/b", "1/4x"})
+    EXPECT_FALSE(parse_shard(text, {})) << text;
+}
+
+TEST(Sweep, WhatIsFinishedIsKeptWhenSomebodyInterrupts) {
+  const std::vector<NamedPolicy> policies = {*find_policy("fixed", {}), *find_policy("full-jitter", {})};
+  const std::vector<Scenario> storm = {*find_scenario("outage-then-limit", {})};
+  const std::vector<std::uint64_t> seeds = {1, 2, 3, 4, 5, 6, 7, 8};
+  std::atomic<bool> cancel = false;
+  SweepOptions options{1, 0, {}, &cancel};
+  std::size_t told = 0;
+  options.progress = [&](std::size_t done, std::size_t all) {
+    EXPECT_EQ(all, 16U);
+    told = done;
+    if (done == 7) cancel = true;  // three seeds of both cells, and one run of the fourth
+  };
+  const auto part = sweep(policies, storm, seeds, {"requests"}, options);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(told, 7U);
+  EXPECT_EQ(*part, *sweep(policies, storm, {1, 2, 3}, {"requests"}));
+}
+
+TEST(Sweep, RefusesWhatDoesNotFitTheMachine) {
+  const std::vector<NamedPolicy> policies = {*find_policy("decorrelated", {})};
+  Scenario huge = *find_scenario("outage-then-limit", {});
+  huge.clients = 2'000'000'000;
+  huge.calls = 1000;
+  const auto refused = sweep(policies, {huge}, {1}, {"requests", "latency_p99_s"});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(to_string(refused.error()).find("GB"), std::string::npos) << to_string(refused.error());
+}
+
 TEST(FindScenario, OverridesAndComplaints) {
   EXPECT_EQ(find_scenario("flaky-service", {}, {"clients=7"})->clients, 7);
   for (const EmbeddedFile& file : scenario_files()) EXPECT_TRUE(find_scenario(file.id, {})) << file.id;

@@ -1,33 +1,148 @@
 #include "ci/command/simulate.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <sstream>
 
 #include "ci/command/shared.hpp"
 #include "ci/json_io.hpp"
+#include "ci/merge.hpp"
 #include "ci/suite.hpp"
+#include "sim/trace.hpp"
 
 namespace retrygate::ci {
+namespace {
+
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // so that a signal handler may set it
+
+// While it lives, Ctrl-C asks for an early end instead of killing the program; the second one kills.
+class StopsOnInterrupt {
+ public:
+  StopsOnInterrupt() {
+    interrupted = false;
+    before_ = std::signal(SIGINT, [](int) {
+      interrupted = true;
+      std::signal(SIGINT, SIG_DFL);
+    });
+  }
+  ~StopsOnInterrupt() { std::signal(SIGINT, before_); }
+  StopsOnInterrupt(const StopsOnInterrupt&) = delete;
+  StopsOnInterrupt& operator=(const StopsOnInterrupt&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+// How far it is, on stderr, at most four times a second: in place on a terminal, as lines when `plain`.
+class Progress {
+ public:
+  explicit Progress(bool in_place) : in_place_(in_place) {}
+  ~Progress() {
+    if (shown_ && in_place_) fmt::print(stderr, "\r\033[K");
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void operator()(std::size_t done, std::size_t all) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(in_place_ ? 250 : 10'000)) return;
+    last_ = now;
+    shown_ = true;
+    const double spent = std::chrono::duration<double>(now - start_).count();
+    const double left = spent / static_cast<double>(done) * static_cast<double>(all - done);
+    fmt::print(stderr, "{}{} of {} runs, about {:.0f} s left{}", in_place_ ? "\r\033[K" : "", done, all, left,
+               in_place_ ? "" : "\n");
+  }
+
+ private:
+  bool in_place_, shown_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_ = start_;
+};
+
+ExitCode write_or_print(const std::string& text, const std::string& out) {
+  if (out.empty()) {
+    fmt::print("{}", text);
+  } else if (const auto done = write_file(out, text); !done) {
+    return refuse(done.error());
+  }
+  return ExitCode::pass;
+}
+
+// The attempts of one run, for `check --trace` and for eyes.
+Result<void> write_trace(const std::vector<NamedPolicy>& policies, const Scenario& scenario,
+                         const std::vector<std::uint64_t>& seeds, const std::string& file) {
+  if (policies.size() != 1 || seeds.size() != 1)
+    return failure(
+        {"--trace", 1, 1},
+        fmt::format("a trace is of one policy and one seed, not {} and {}", policies.size(), seeds.size()),
+        "for example --seeds 1");
+  std::vector<TraceRow> rows;
+  const Measures nothing;
+  const auto totals = run(policies[0].policy, scenario, Seed{seeds[0]},
+                          {.name = policies[0].name, .measures = &nothing, .trace = &rows});
+  if (!totals) return tl::unexpected(totals.error());
+  return write_file(file, trace_csv(rows));
+}
+
+}  // namespace
 
 ExitCode simulate(const SimOptions& options) {
   Errors errors;
   const auto policies = find_policies(options.policies, "--policy", errors);
   const auto scenario = keep(find_scenario(options.scenario, {"--scenario", 1, 1}, options.set), errors);
   const auto seeds = keep(parse_seeds(options.seeds, {"--seeds", 1, 1}), errors);
+  const auto shard = keep(parse_shard(options.shard, {"--shard", 1, 1}), errors);
   std::vector<std::string> ids = options.metrics;
   for (const std::string& id : ids) keep(find_metric(id, {"--metric", 1, 1}), errors);
   if (ids.empty()) {
     for (const Metric& metric : metrics()) ids.emplace_back(metric.id);
   }
   if (!errors.empty()) return refuse(errors);
-  const auto table = sweep(policies, {*scenario}, seeds->values(), ids, options.threads);
-  if (!table) return refuse(table.error());
-  const std::string text = options.format == "json" ? samples_json({*table}) : samples_text(*table);
-  if (options.out.empty()) {
-    fmt::print("{}", text);
-  } else if (const auto done = write_file(options.out, text); !done) {
-    return refuse(done.error());
+  const std::vector<std::uint64_t> own = seeds_of(seeds->values(), *shard);
+  if (!options.trace.empty()) {
+    if (const auto traced = write_trace(policies, *scenario, own, options.trace); !traced)
+      return refuse(traced.error());
   }
-  return ExitCode::pass;
+  SweepOptions sweeping{options.threads, 0, {}, &interrupted};
+  Result<SampleTable> table;
+  {
+    const StopsOnInterrupt stops;
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    Progress progress(terminal && options.progress == "auto");
+    if (options.progress == "plain" || (options.progress == "auto" && terminal))
+      sweeping.progress = [&](std::size_t done, std::size_t all) { progress(done, all); };
+    table = sweep(policies, {*scenario}, own, ids, sweeping);
+  }
+  if (!table) return refuse(table.error());
+  if (const std::size_t kept = table->cells.empty() ? 0 : table->cells[0].seeds.size(); kept < own.size())
+    fmt::print(stderr, "interrupted: {} of {} seeds are finished and kept\n", kept, own.size());
+  return write_or_print(options.format == "json" ? samples_json({*table}) : samples_text(*table),
+                        options.out);
+}
+
+ExitCode merge(const MergeOptions& options) {
+  std::vector<SampleText> parts;
+  Errors errors;
+  for (const std::string& path : options.files) {
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream text;
+    if (in) in.peek();
+    if (!in.fail()) text << in.rdbuf();
+    if (in.fail())
+      errors.push_back(
+          {{path, 0, 0}, "cannot read this file", "a file that `sim --format json --out` wrote"});
+    parts.push_back({path, text.str()});
+  }
+  if (!errors.empty()) return refuse(errors);
+  const auto merged = merge_samples(parts);
+  if (!merged) return refuse(merged.error());
+  return write_or_print(*merged, options.out);
 }
 
 }  // namespace retrygate::ci

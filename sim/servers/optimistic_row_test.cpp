@@ -48,7 +48,7 @@ TEST(OptimisticRow, PublishedProgram) {
 // Somebody always writes first; with one try the others give up, and nobody writes twice.
 TEST(OptimisticRow, OneTryEach) {
   const SampleTable table =
-      play("fixed:max_attempts=1", "20", seeds(50), {"requests", "completed", "gave_up"});
+      play("fixed:max_attempts=1", "20", seeds(50), {"requests", "succeeded", "gave_up"});
   for (std::size_t i = 0; i < 50; ++i) {
     const auto& samples = table.cells[0].samples;
     EXPECT_EQ(samples[0][i], 20);

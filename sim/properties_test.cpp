@@ -1,0 +1,229 @@
+// What holds in every scenario: generated worlds, one seed of generation each (fixed).
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/detail/TestListenerAdapter.h>
+
+#include <map>
+#include <set>
+
+#include "sim/testing.hpp"
+#include "sim/window.hpp"
+
+namespace retrygate {
+namespace {
+
+using namespace testing_sim;
+namespace rcd = rc::detail;
+
+template <class Body>
+void always(const char* id, Body body, int cases = 300) {
+  rcd::TestParams params;
+  params.seed = 17;
+  params.maxSuccess = cases;
+  rcd::TestMetadata data;
+  data.id = data.description = id;
+  rcd::TestListenerAdapter quiet;
+  const auto result = rcd::checkProperty(rcd::toProperty(body), data, params, quiet, {});
+  std::ostringstream text;
+  if (!result.template is<rcd::SuccessResult>()) rcd::printResultMessage(result, text);
+  EXPECT_TRUE(result.template is<rcd::SuccessResult>()) << id << ": " << text.str();
+}
+
+std::string one_of(std::initializer_list<const char*> words) {
+  return *rc::gen::elementOf(std::vector<std::string>(words.begin(), words.end()));
+}
+
+std::string any_policy() {
+  return one_of({"immediate", "full-jitter", "decorrelated", "fixed:base=30ms,max_attempts=5",
+                 "equal-jitter:cap=1s", "exponential:deadline=2s", "full-jitter:retry_after=floor"});
+}
+
+Scenario any_world() {
+  std::string text = fmt::format("horizon = \"20s\"\nclients = {}\ncalls = {}\n", *rc::gen::inRange(1, 40),
+                                 *rc::gen::inRange(1, 4));
+  text += one_of({"arrivals = \"burst\"\n", "arrivals = \"burst\"\nramp = \"1s\"\n",
+                  "arrivals = \"closed\"\nthink_time = \"exponential 100ms\"\n", "interval = \"7ms\"\n",
+                  "arrivals = \"poisson\"\nrate_per_s = 100\n"});
+  text += one_of({"", "request_latency = \"uniform 1ms 30ms\"\n", "request_latency = \"5ms\"\n",
+                  "request_latency = \"exponential 40ms\"\n"});
+  text += one_of({"", "reply_latency = \"gamma 10ms 2\"\n", "reply_latency = \"5ms\"\n"});
+  text += one_of({"", "attempt_timeout = \"50ms\"\n", "attempt_timeout = \"50ms\"\nloss = 0.2\n",
+                  "call_deadline = \"700ms\"\n", "attempt_timeout = \"80ms\"\ncall_deadline = \"1s\"\n"});
+  text += one_of({"", "", "front_service = \"2ms\"\n"});
+  text += one_of({"", "idempotent = false\n"});
+  text +=
+      "stages = [" +
+      one_of({"", "{ kind = \"outage\", length = \"300ms\" },",
+              "{ kind = \"outage\", gap = \"1s\", max = \"300ms\" },",
+              "{ kind = \"random-failure\", probability = 0.3 },",
+              "{ kind = \"brownout\", length = \"1s\", extra = \"exponential 30ms\", probability = 0.2 },"}) +
+      one_of({"", "{ kind = \"rate-limit\", rate_per_s = 50, burst = 5, tell_wait = true },",
+              "{ kind = \"concurrency-limit\", limit = 3 },", "{ kind = \"deduplication\" },"}) +
+      one_of({"", "{ kind = \"service\", time = \"exponential 20ms\" }",
+              "{ kind = \"queue\", workers = 2, service = \"exponential 20ms\" }",
+              "{ kind = \"queue\", order = \"lifo\", capacity = 9, service = \"exponential 20ms\" }",
+              "{ kind = \"hop\", policy = \"full-jitter:max_attempts=3\", attempt_timeout = \"60ms\", stages "
+              "= [{ kind = "
+              "\"random-failure\", probability = 0.3 }, { kind = \"queue\", workers = 3, service = "
+              "\"exponential 20ms\" }] }"}) +
+      "]";
+  return scenario(text);
+}
+
+TEST(Always, NothingIsLostAndNothingHappensBeforeItsCause) {
+  always("conservation and causality", [] {
+    const Scenario s = any_world();
+    const std::string name = any_policy();
+    std::vector<TraceRow> trace;
+    const Totals t = play(name, s, 5, {.trace = &trace});
+    RC_ASSERT(t.calls == t.succeeded + t.gave_up + t.unfinished);
+    RC_ASSERT(t.requests <= t.sent);
+    RC_ASSERT(t.retries <= t.requests);
+    RC_ASSERT(t.latencies.count == t.succeeded);
+    RC_ASSERT(t.latencies_all.count == t.succeeded + t.gave_up);
+    RC_ASSERT(static_cast<std::int64_t>(trace.size()) <= t.sent);
+    RC_ASSERT(t.sent - static_cast<std::int64_t>(trace.size()) <= t.unfinished);
+    RC_ASSERT(t.duplicates == 0 || !s.idempotent);
+    std::map<std::pair<std::uint32_t, std::uint32_t>, TraceRow> last;
+    std::int64_t successes = 0;
+    for (const TraceRow& row : trace) {
+      RC_ASSERT(row.start <= row.end);
+      RC_ASSERT(row.end.since_start < s.horizon);
+      if (s.attempt_timeout != Duration::max()) RC_ASSERT(row.end - row.start <= s.attempt_timeout);
+      const auto [before, first] = last.try_emplace({row.client, row.call}, row);
+      RC_ASSERT(row.attempt == (first ? 1 : before->second.attempt + 1));
+      if (!first) {
+        RC_ASSERT(row.start >= before->second.end);
+        RC_ASSERT(!before->second.outcome.status.succeeded());
+      }
+      before->second = row;
+      successes += row.outcome.status.succeeded() ? 1 : 0;
+    }
+    RC_ASSERT(successes == t.succeeded);
+  });
+}
+
+TEST(Always, NeitherTheQueueNorAskingMoreChangesWhatHappens) {
+  always("queues", [] {
+    const Scenario s = any_world();
+    const AnyPolicy p = policy(any_policy());
+    const Totals t = *run(p, s, Seed{3}, {.queue = QueueKind::heap});
+    for (const QueueKind queue : {QueueKind::tree, QueueKind::buckets, QueueKind::automatic})
+      RC_ASSERT(*run(p, s, Seed{3}, {.queue = queue}) == t);
+    const Measures nothing;
+    std::vector<TraceRow> trace;
+    RC_ASSERT(run(p, s, Seed{3}, {.measures = &nothing})->digest == t.digest);
+    RC_ASSERT(run(p, s, Seed{3}, {.trace = &trace})->digest == t.digest);
+    Runner used;
+    (void)used.run(policy("full-jitter"), any_world(), Seed{9});
+    RC_ASSERT(*used.run(p, s, Seed{3}) == t);
+  });
+}
+
+// Worlds without chance, whose calls start at different times.
+struct Steady {
+  std::vector<Arrivals::Start> starts;
+  std::int64_t ms;  // the unit of every other time
+};
+Scenario steady(const Steady& world) {
+  Scenario s =
+      scenario(fmt::format("horizon = \"{0}ms\"\nrequest_latency = \"{1}ms\"\nreply_latency = "
+                           "\"{1}ms\"\nattempt_timeout = \"{2}ms\"\n"
+                           "stages = [{{ kind = \"outage\", start = \"{1}ms\", length = \"{3}ms\" }}, {{ "
+                           "kind = \"concurrency-limit\", limit = 2 }}, "
+                           "{{ kind = \"queue\", workers = 1, service = \"{4}ms\" }}]",
+                           100'000 * world.ms, 2 * world.ms, 90 * world.ms, 150 * world.ms, 13 * world.ms));
+  s.arrivals.kind = Arrivals::Kind::trace;
+  s.arrivals.starts = world.starts;
+  s.clients = 64;
+  return s;
+}
+Steady any_steady() {
+  const auto times = *rc::gen::unique<std::vector<int>>(rc::gen::inRange(0, 5000));
+  Steady world{{}, 1};
+  std::set<int> sorted(times.begin(), times.end());
+  std::uint32_t client = 0;
+  // Odd microseconds, so that calls of two clients never meet in the same nanosecond.
+  for (const int t : sorted) {
+    world.starts.push_back({Duration::us(100 * t + client), client, 0});
+    if (++client == 64) break;
+  }
+  return world;
+}
+const std::string fixed = "fixed:base={}ms,max_attempts=9";
+
+TEST(Always, ClientsAreAlike) {
+  always("permutation", [] {
+    Steady world = any_steady();
+    Totals t = play(fmt::format(fmt::runtime(fixed), 40), steady(world));
+    // Clients change places: who starts when is turned around.
+    const auto n = static_cast<std::uint32_t>(world.starts.size());
+    for (Arrivals::Start& start : world.starts) start.client = n - 1 - start.client;
+    Totals turned = play(fmt::format(fmt::runtime(fixed), 40), steady(world));
+    t.digest = turned.digest = 0;
+    RC_ASSERT(t == turned);
+  });
+}
+
+TEST(Always, TimeHasNoUnit) {
+  always("scaling", [] {
+    Steady world = any_steady();
+    const Totals t = play(fmt::format(fmt::runtime(fixed), 40), steady(world));
+    for (Arrivals::Start& start : world.starts) start.time = start.time * 3;
+    world.ms = 3;
+    const Totals slow = play(fmt::format(fmt::runtime(fixed), 120), steady(world));
+    RC_ASSERT(slow.sent == t.sent);
+    RC_ASSERT(slow.requests == t.requests);
+    RC_ASSERT(slow.succeeded == t.succeeded);
+    RC_ASSERT(slow.last_end == t.last_end * 3);
+    RC_ASSERT(slow.latencies.p95 == t.latencies.p95 * 3);
+    RC_ASSERT(slow.wasted == t.wasted * 3);
+  });
+}
+
+template <class Delta>
+void windows_agree_with_brute_force(Rng& rng) {
+  std::vector<std::int64_t> times;
+  std::int64_t now = 0;
+  const std::uint64_t reach = std::uint64_t{1} << rng.below(40);  // gaps that fit a Delta, and others
+  for (std::uint64_t i = rng.below(300); i > 0; --i)
+    times.push_back(now += static_cast<std::int64_t>(rng.below(reach)));
+  const std::vector<Duration> widths = {Duration::ns(1),
+                                        Duration::ns(static_cast<std::int64_t>(1 + rng.below(reach))),
+                                        Duration::ns(static_cast<std::int64_t>(1 + rng.below(50 * reach)))};
+  Windows<Delta> windows;
+  windows.start(widths);
+  for (const std::int64_t t : times) windows.add(t);
+  for (std::size_t w = 0; w < widths.size(); ++w) {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      std::int64_t inside = 0;
+      for (std::size_t j = i; j < times.size() && times[j] < times[i] + widths[w].ns(); ++j) ++inside;
+      most = std::max(most, inside);
+    }
+    ASSERT_EQ(windows.most(w), most);
+  }
+}
+
+TEST(Windows, AgreeWithBruteForce) {
+  Rng rng(Seed{1});
+  for (int round = 0; round < 200; ++round) {
+    windows_agree_with_brute_force<std::uint16_t>(rng);
+    windows_agree_with_brute_force<std::uint32_t>(rng);
+  }
+}
+
+TEST(Windows, GoOnThroughManyBlocks) {
+  // One stamp per 100 ns: any window of w holds ceil(w / 100) of them once so many have come. Blocks hold
+  // 8192.
+  Windows<std::uint16_t> windows;
+  windows.start({Duration::us(1), Duration::ms(5), Duration::ns(50)});
+  for (std::int64_t i = 0; i < 100'000; ++i) windows.add(100 * i);
+  EXPECT_EQ(windows.most(0), 10);
+  EXPECT_EQ(windows.most(1), 50'000);
+  EXPECT_EQ(windows.most(2), 1);
+}
+
+}  // namespace
+}  // namespace retrygate
