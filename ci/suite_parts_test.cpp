@@ -1,4 +1,5 @@
 // What a suite may hold beside policies and margins: scenarios, overrides, contracts, questions, waivers.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -108,7 +109,7 @@ waivers = [
 }
 
 VerdictRow row_of(const std::string& verdict) {
-  return {"ours", "cap-respected", "SHOULD", "exact", verdict, "claim", "found"};
+  return {"ours", "cap-respected", "SHOULD", "exact", verdict, "claim", "found", ""};
 }
 
 TEST(Waivers, HoldThroughTheirLastDay) {
