@@ -363,7 +363,10 @@ void lay_out(const Document& document, const std::filesystem::path& folder) {
     if (block.language == "toml" && !block.file.empty()) write(folder / block.file, block.text);
   }
   // "copy ci/suites/default.toml"
-  std::filesystem::copy(source_dir / "ci/suites/default.toml", folder / "your-suite.toml");
+  for (const char* name : {"your-suite.toml", "suite.toml"}) {
+    if (!std::filesystem::exists(folder / name))
+      std::filesystem::copy(source_dir / "ci/suites/default.toml", folder / name);
+  }
 }
 
 TEST(Golden, EveryCommandOfTheDocuments) {
@@ -405,7 +408,7 @@ TEST(Golden, EveryTomlBlockOfTheDocuments) {
                                             "retrygate sim --policy full-jitter --scenario block.toml#{} "
                                             "--seeds 1..2",
                                             name)
-                                  : kind == "suite"    ? "retrygate gate block.toml"
+                                  : kind == "suite" || kind == "[check" ? "retrygate gate block.toml"
                                   : kind == "contract" ? "retrygate check exec:true --contract block.toml"
                                                        : "";
       ASSERT_NE(command, "") << path << " shows a block that no command reads: [" << header << "]";

@@ -218,7 +218,7 @@ metrics = {{ gave_up = "0.5" }}
 TEST(UntilDecided, TakesAsManySeedsAsNeeded) {
   const auto suite = read(R"([[compare]]
 baseline = "full-jitter"
-candidates = ["equal-jitter", "full-jitter:max_attempts=11"]
+candidates = ["equal-jitter", "decorrelated"]
 scenarios = ["outage-then-limit"]
 seeds = "11..12"
 metrics = { requests = "500%" }
@@ -243,13 +243,13 @@ metrics = { requests = "500%" }
             reporters().find("json")->render(run_gate(*suite, options)->report));
 }
 
-// At the margin itself nothing can be decided: the budget ends it.
+// At the margin itself (means 997.5 and 745.4 over seeds 1..200) nothing can be decided: the budget ends it.
 TEST(UntilDecided, StopsAtTheBudget) {
   const auto probe = read(R"([[compare]]
-baseline = "full-jitter"
-candidates = ["full-jitter:base=101ms"]
+baseline = "decorrelated"
+candidates = ["full-jitter"]
 scenarios = ["outage-then-limit"]
-metrics = { peak_1s = "0%", gave_up = "100" }
+metrics = { peak_1s = "252", gave_up = "100" }
 )");
   GateOptions options;
   options.budget = 120;

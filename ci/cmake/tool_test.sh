@@ -61,7 +61,7 @@ offers() {
 }
 offers "sensitivity show sim stats" s
 offers "--help" --h
-offers "--scenario --seeds --set" sim --s
+offers "--scenario --seeds --set --shard" sim --s
 offers "outage-then-limit outage-then-limit-lan" sim --scenario outage
 offers "outage-then-limit outage-then-limit-lan" sim --scenario = outage
 offers "fail pass warn" gate --inconclusive ""
