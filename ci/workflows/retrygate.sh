@@ -3,17 +3,18 @@
 # 3 inconclusive, 4 internal). On GitHub it also prints annotations and the job summary.
 # Usage: retrygate.sh SUITE.toml [OUT_FOLDER] [further arguments of `retrygate gate`]
 #   RETRYGATE   the program; `retrygate` by default
-#   BASELINE    the stored samples, where the file exists; baseline.json beside the suite by default
+#   BASELINE    the stored samples, where the file exists; baseline.json beside the suite by default,
+#               none when it is set and empty
 set -uo pipefail
 
 if [[ $# -lt 1 || $1 == -* ]]; then
-  sed -n '4,6s/^# //p' "$0" >&2
+  sed -n '4,7s/^# //p' "$0" >&2
   exit 2
 fi
 suite=$1
 out=${2:-retrygate-report}
 shift $(($# > 1 ? 2 : 1))
-baseline=${BASELINE:-$(dirname "$suite")/baseline.json}
+baseline=${BASELINE-$(dirname "$suite")/baseline.json}
 
 arguments=("$suite" --out "$out" "$@")
 # A suite that names its own baselines needs no file; one that was asked for and is missing exits with 3.

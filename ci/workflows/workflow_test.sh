@@ -53,4 +53,6 @@ touch baseline.json
 run 0 RETRYGATE=./fake "$script" suite.toml reports --threads 1
 [[ $(cat out) == "gate suite.toml --out reports --threads 1 --baseline ./baseline.json --format text " ]] ||
   fail "with a stored baseline the arguments are: $(cat out)"
+run 0 RETRYGATE=./fake BASELINE= "$script" suite.toml reports
+[[ $(cat out) == "gate suite.toml --out reports --format text " ]] || fail "an empty BASELINE is not none: $(cat out)"
 exit "$failed"
