@@ -63,7 +63,8 @@ class AnyLoop {
     virtual Outcome run(Clock&, Transport&, Rng&) = 0;
   };
 
-  template <Loop L>
+  template <class L>
+  requires(!std::same_as<L, AnyLoop>) && Loop<L>  // in this order, see AnyPolicy
   AnyLoop(L loop) : held_(std::make_shared<const Held<L>>(std::move(loop))) {}  // NOLINT: meant to convert
 
   std::unique_ptr<Client> client() const { return held_->client(); }  // a fresh one

@@ -47,7 +47,8 @@ concept Gatekeeper = Policy<P> && requires(const P p, typename P::Client& client
 // Any Policy. Cheap to copy; the held value never changes.
 class AnyPolicy {
  public:
-  template <Policy P>
+  template <class P>
+  requires(!std::same_as<P, AnyPolicy>) && Policy<P>  // in this order: is it one itself? would go in circles
   AnyPolicy(P policy)
       : value_(std::make_shared<const P>(std::move(policy))),
         table_(&table_of<P>) {}  // NOLINT: meant to convert
