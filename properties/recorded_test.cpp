@@ -141,8 +141,8 @@ TEST(Recorded, LaterCallsAreJudgedByWhatAFreshClientDoes) {
 TEST(Recorded, SpreadOfAFleet) {
   const std::string full = "growth = \"constant\"\nbase = \"1s\"\njitter = \"full\"\n";
   std::string even, herd;
-  for (int i = 0; i < 3000; ++i) {
-    const auto line = [&](int us) {
+  for (std::int64_t i = 0; i < 3000; ++i) {
+    const auto line = [&](std::int64_t us) {
       return fmt::format("c{0},1,1,0s,0s,503,,\nc{0},1,2,{1}us,{1}us,200,,\n", i, us);
     };
     even += line((i * 1237) % 3000 * 1'000'000 / 3000);
