@@ -55,18 +55,6 @@ std::optional<std::chrono::sys_days> parse_day(std::string_view text) {
   return std::chrono::sys_days(date);
 }
 
-Result<Scenario> overridden(const std::string& id, Value table, const std::vector<std::string>& overrides,
-                            const Where& where) {
-  for (const std::string& text : overrides) {
-    const auto over = parse_overrides(text, where);
-    if (!over) return tl::unexpected(over.error());
-    table = overlaid(std::move(table), *over);
-  }
-  auto scenario = read_scenario(id, table);
-  if (scenario) scenario->params = overrides;
-  return scenario;
-}
-
 class SuiteReader {
  public:
   SuiteReader(const std::string& path, Reader& root, Errors& complaints)
@@ -157,7 +145,7 @@ class SuiteReader {
       const Value* written = own(scenarios_, reference);
       const bool file = reference.find(".toml") != std::string::npos;
       auto found = written != nullptr
-                       ? overridden(reference, *written, overrides, over)
+                       ? read_scenario(reference, *written, overrides, over)
                        : find_scenario(file ? (folder_ / reference).string() : reference, where, overrides);
       if (found) {
         all.push_back(std::move(*found));

@@ -226,19 +226,23 @@ Result<Scenario> read_scenario(std::string id, const Value& written) {
   return s;
 }
 
-Result<Scenario> find_scenario(std::string_view id_or_toml_path, Where where,
-                               const std::vector<std::string>& overrides) {
-  auto found = find_table(id_or_toml_path, where);
-  if (!found) return tl::unexpected(found.error());
-  auto& [id, table] = *found;
+Result<Scenario> read_scenario(std::string id, Value table, const std::vector<std::string>& overrides,
+                               const Where& where) {
   for (const std::string& text : overrides) {
-    const Result<Value> over = parse_overrides(text, {"--set", 1, 1});
+    const Result<Value> over = parse_overrides(text, where);
     if (!over) return tl::unexpected(over.error());
     table = overlaid(std::move(table), *over);
   }
   Result<Scenario> scenario = read_scenario(std::move(id), table);
   if (scenario) scenario->params = overrides;
   return scenario;
+}
+
+Result<Scenario> find_scenario(std::string_view id_or_toml_path, Where where,
+                               const std::vector<std::string>& overrides) {
+  auto found = find_table(id_or_toml_path, where);
+  if (!found) return tl::unexpected(found.error());
+  return read_scenario(std::move(found->first), std::move(found->second), overrides, {"--set", 1, 1});
 }
 
 }  // namespace retrygate

@@ -77,5 +77,8 @@ Result<Scenario> find_scenario(std::string_view id_or_toml_path, Where where,
 // One scenario's table. A text "$name" anywhere in `stages` stands for the table's key `name`, which so
 // becomes a parameter that can be overridden.
 Result<Scenario> read_scenario(std::string id, const Value& table);
+// The same with "key=value" overrides laid over it, written at `where`.
+Result<Scenario> read_scenario(std::string id, Value table, const std::vector<std::string>& overrides,
+                               const Where& where);
 
 }  // namespace retrygate

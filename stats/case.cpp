@@ -219,4 +219,43 @@ Member resamples_of(const PermutationTest& test) {
   return test.all ? member("resamples", std::string("all")) : count("resamples", test.counts.total);
 }
 
+Table members_of(const PermutationTest& test) {
+  return {member(Status::ok),
+          member("method", std::string(test.method)),
+          member("statistic", test.statistic),
+          count("permutations", test.counts.total),
+          count("count_ge", test.counts.ge),
+          count("count_le", test.counts.le),
+          count("count_abs_ge", test.counts.abs_ge),
+          member("p_value", test.p_value),
+          member("p_value_abs", test.p_value_abs),
+          resamples_of(test)};
+}
+
+Table members_of(const NormalRankTest& test) {
+  return {member(test.status),
+          member("method", std::string("normal")),
+          member("statistic", test.statistic),
+          member("mean", test.mean),
+          member("variance", test.variance),
+          member("z", test.z),
+          member("p_value", test.p_value),
+          member("p_less", test.p_less),
+          member("p_greater", test.p_greater),
+          member("z_no_continuity", test.z_no_continuity),
+          member("p_value_no_continuity", test.p_value_no_continuity)};
+}
+
+Value shift_of(const Shift& shift) {
+  return to_value(Table{member(Status::ok), member("method", std::string(shift.method)),
+                        member("estimate", shift.estimate), member("ci_low", shift.low),
+                        member("ci_high", shift.high), member("conf_level_achieved", shift.level_achieved),
+                        count("order_index", shift.order_index)});
+}
+
+tl::unexpected<Errors> too_many(Reader& the_case, std::string_view instead) {
+  the_case.fail("x", "too many values for the exact law", std::string("use ").append(instead));
+  return failure_of(the_case);
+}
+
 }  // namespace retrygate::stats

@@ -56,5 +56,12 @@ using retrygate::member;
 inline Member member(Status status) { return member("status", to_string(status)); }
 Member count(std::string key, std::size_t n);  // printed as a whole number
 Member resamples_of(const PermutationTest&);   // "resamples": "all", or how many were drawn
+// What every permutation test says but its one-sided p, whose names differ.
+Table members_of(const PermutationTest&);
+Table members_of(const NormalRankTest&);
+// The result of an estimate of place with its interval.
+Value shift_of(const Shift&);
+// For a law that takes too long to count: the complaint, and what to use.
+tl::unexpected<Errors> too_many(Reader& the_case, std::string_view instead);
 
 }  // namespace retrygate::stats

@@ -26,18 +26,9 @@ Result<Value> run_permutation(Reader& c) {
   const Draws draws = draws_of(p);
   if (wrong(c)) return failure_of(c);
   const PermutationTest test = brunner_munzel_permutation(x, y, draws);
-  Table all{member(Status::ok),
-            member("method", std::string(test.method)),
-            member("statistic", test.statistic),
-            count("permutations", test.counts.total),
-            count("count_ge", test.counts.ge),
-            count("count_le", test.counts.le),
-            count("count_abs_ge", test.counts.abs_ge),
-            member("p_value", test.p_value),
-            member("p_value_abs", test.p_value_abs),
-            member("p_x_greater", test.p_less),
-            member("p_x_less", test.p_greater)};
-  all.push_back(resamples_of(test));
+  Table all = members_of(test);
+  all.push_back(member("p_x_greater", test.p_less));
+  all.push_back(member("p_x_less", test.p_greater));
   return to_value(std::move(all));
 }
 

@@ -18,31 +18,18 @@ Table table_of(const MannWhitney& test) {
           member("p_greater", test.p_greater)};
 }
 
-void too_many(Reader& c, std::string_view instead) {
-  c.fail("x", "too many values for the exact law", std::string("use ").append(instead));
-}
-
 Result<Value> run_exact(Reader& c) {
   const auto x = sample(c, "x"), y = sample(c, "y");
   if (wrong(c)) return failure_of(c);
   const auto test = mann_whitney_exact(x, y);
-  if (!test) {
-    too_many(c, "mann_whitney_asymptotic");
-    return failure_of(c);
-  }
+  if (!test) return too_many(c, "mann_whitney_asymptotic");
   return to_value(table_of(*test));
 }
 
 Result<Value> run_normal(Reader& c) {
   const auto x = sample(c, "x"), y = sample(c, "y");
   if (wrong(c)) return failure_of(c);
-  const NormalRankTest test = mann_whitney_normal(x, y);
-  return to_value(Table{member(test.status), member("method", std::string("normal")),
-                        member("statistic", test.statistic), member("mean", test.mean),
-                        member("variance", test.variance), member("z", test.z),
-                        member("p_value", test.p_value), member("p_less", test.p_less),
-                        member("p_greater", test.p_greater), member("z_no_continuity", test.z_no_continuity),
-                        member("p_value_no_continuity", test.p_value_no_continuity)});
+  return to_value(members_of(mann_whitney_normal(x, y)));
 }
 
 Result<Value> run_auto(Reader& c) {
@@ -58,14 +45,8 @@ Result<Value> run_shift(Reader& c) {
   const Law law = law_of(p);
   if (wrong(c)) return failure_of(c);
   const auto shift = hodges_lehmann(x, y, at, law);
-  if (!shift) {
-    too_many(c, "method=normal");
-    return failure_of(c);
-  }
-  return to_value(Table{member(Status::ok), member("method", std::string(shift->method)),
-                        member("estimate", shift->estimate), member("ci_low", shift->low),
-                        member("ci_high", shift->high), member("conf_level_achieved", shift->level_achieved),
-                        count("order_index", shift->order_index)});
+  if (!shift) return too_many(c, "method=normal");
+  return shift_of(*shift);
 }
 
 Result<Value> run_effect(Reader& c) {

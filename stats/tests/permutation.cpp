@@ -7,18 +7,9 @@ namespace retrygate::stats {
 namespace {
 
 Table table_of(const PermutationTest& test) {
-  Table all{member(Status::ok),
-            member("method", std::string(test.method)),
-            member("statistic", test.statistic),
-            count("permutations", test.counts.total),
-            count("count_ge", test.counts.ge),
-            count("count_le", test.counts.le),
-            count("count_abs_ge", test.counts.abs_ge),
-            member("p_value", test.p_value),
-            member("p_value_abs", test.p_value_abs),
-            member("p_less", test.p_less),
-            member("p_greater", test.p_greater)};
-  all.push_back(resamples_of(test));
+  Table all = members_of(test);
+  all.push_back(member("p_less", test.p_less));
+  all.push_back(member("p_greater", test.p_greater));
   return all;
 }
 

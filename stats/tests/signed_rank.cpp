@@ -21,10 +21,6 @@ Zeros zeros_of(Reader& params) {
   return params.word("zero_method", {"pratt", "wilcox"}).value_or(0) == 0 ? Zeros::pratt : Zeros::wilcoxon;
 }
 
-void too_many(Reader& c, std::string_view instead) {
-  c.fail("x", "too many values for the exact law", std::string("use ").append(instead));
-}
-
 Table table_of(const SignedRank& test) {
   return {member(test.status),
           member("method", std::string(test.method)),
@@ -44,10 +40,7 @@ Result<Value> run_exact(Reader& c) {
   const Zeros zeros = zeros_of(p);
   if (wrong(c)) return failure_of(c);
   const auto test = signed_rank_exact(x, zeros);
-  if (!test) {
-    too_many(c, "signed_rank_asymptotic");
-    return failure_of(c);
-  }
+  if (!test) return too_many(c, "signed_rank_asymptotic");
   return to_value(table_of(*test));
 }
 
@@ -63,14 +56,10 @@ Result<Value> run_normal(Reader& c) {
   const Zeros zeros = zeros_of(p);
   if (wrong(c)) return failure_of(c);
   const NormalSignedRank result = signed_rank_normal(x, zeros);
-  const NormalRankTest& test = result.test;
-  return to_value(Table{member(test.status), member("method", std::string("normal")),
-                        member("statistic", test.statistic), count("n_used", result.n_used),
-                        count("n_zero", result.n_zero), member("mean", test.mean),
-                        member("variance", test.variance), member("z", test.z),
-                        member("p_value", test.p_value), member("p_less", test.p_less),
-                        member("p_greater", test.p_greater), member("z_no_continuity", test.z_no_continuity),
-                        member("p_value_no_continuity", test.p_value_no_continuity)});
+  Table all = members_of(result.test);
+  all.push_back(count("n_used", result.n_used));
+  all.push_back(count("n_zero", result.n_zero));
+  return to_value(std::move(all));
 }
 
 Result<Value> run_pseudomedian(Reader& c) {
@@ -80,14 +69,8 @@ Result<Value> run_pseudomedian(Reader& c) {
   const Law law = law_of(p);
   if (wrong(c)) return failure_of(c);
   const auto shift = pseudomedian(x, at, law);
-  if (!shift) {
-    too_many(c, "method=normal");
-    return failure_of(c);
-  }
-  return to_value(Table{member(Status::ok), member("method", std::string(shift->method)),
-                        member("estimate", shift->estimate), member("ci_low", shift->low),
-                        member("ci_high", shift->high), member("conf_level_achieved", shift->level_achieved),
-                        count("order_index", shift->order_index)});
+  if (!shift) return too_many(c, "method=normal");
+  return shift_of(*shift);
 }
 
 Result<Value> run_sign(Reader& c) {
