@@ -30,11 +30,14 @@
 namespace retrygate::stats {
 namespace {
 
+// What the design promises, written here again: taken from the code under test it would move along with it.
+constexpr double promised_error = 0.05;
+
 // A measured rate, what was stated of it, and whether that is a promise.
 enum class Stated { at_most, at_least, about };
 struct Rate {
   Share seen;
-  double stated = alpha;
+  double stated = promised_error;
   Stated kind = Stated::at_most;
   bool promised = true;
 };
@@ -139,7 +142,7 @@ Question drawn(const Outcomes& law, std::size_t n, std::uint64_t run, std::uint6
 // One question failed or passed by itself, whatever Holm makes of its neighbours: questions are put together
 // only to share their resamples.
 bool fails(const Ruling& r) {
-  return r.p ? r.answer != Answer::pass && *r.p <= alpha : r.answer == Answer::fail;
+  return r.p ? r.answer != Answer::pass && *r.p <= promised_error : r.answer == Answer::fail;
 }
 
 // The truth sits exactly at the margin: every fail and every pass is an error.
@@ -175,9 +178,9 @@ void at_the_margin(std::size_t runs, const std::vector<std::size_t>& sizes) {
     for (std::size_t k = 0; k < laws.size(); ++k) {
       // What no rule can promise for few strongly skewed seeds is published as it is.
       const bool plain = laws[k].effect == 0;
-      row(laws[k].name, n, cell({seen[3 * k], alpha, Stated::at_most, plain}),
-          cell({seen[3 * k + 1], alpha, Stated::at_most, plain}),
-          cell({seen[3 * k + 2], 1 - 2 * alpha, Stated::at_least, plain}));
+      row(laws[k].name, n, cell({seen[3 * k], promised_error, Stated::at_most, plain}),
+          cell({seen[3 * k + 1], promised_error, Stated::at_most, plain}),
+          cell({seen[3 * k + 2], 1 - 2 * promised_error, Stated::at_least, plain}));
     }
   }
 }
@@ -195,7 +198,7 @@ void coverage(std::size_t runs) {
     bool promised;
     std::function<Interval(std::uint64_t run, std::size_t n)> interval;
   };
-  constexpr double level = 1 - 2 * alpha;
+  constexpr double level = 1 - 2 * promised_error;
   const auto sample = [](std::uint64_t run, std::size_t n, std::uint64_t salt, double (*draw)(Rng&)) {
     Rng rng = StreamKey(Seed{run}, Stream::generator, salt).at(n);
     std::vector<double> x(n);
@@ -299,7 +302,7 @@ void power(std::size_t runs) {
       }
       return std::vector<bool>{decide(std::vector{q}, Seed{run})->front().answer == Answer::fail};
     });
-    const TPlan plan{TDesign::paired, 10 * planted, 3, alpha, false, true};
+    const TPlan plan{TDesign::paired, 10 * planted, 3, promised_error, false, true};
     const double foretold = power_t(plan, n);
     row(fmt::format("{:.0f} % of the mean, sd of the differences 30 %", 100 * planted), n,
         cell({seen[0], foretold, Stated::about, true}), fmt::format("{:.2f} %", 100 * foretold));
@@ -317,7 +320,7 @@ void family(std::size_t runs) {
   });
   head(fmt::format("A family of 20 metrics, all at their margins, {} runs: stated <= 5 %.", runs),
        "what | seeds | fails");
-  row("any of the 20 fails", n, cell({seen[0], alpha, Stated::at_most, true}));
+  row("any of the 20 fails", n, cell({seen[0], promised_error, Stated::at_most, true}));
 }
 
 void sequence(std::size_t runs) {
@@ -335,8 +338,8 @@ void sequence(std::size_t runs) {
       return std::vector<bool>{r.answer == Answer::fail, r.answer == Answer::pass};
     });
     const bool plain = law.effect == 0;
-    row(law.name, cell({seen[0], alpha, Stated::at_most, plain}),
-        cell({seen[1], alpha, Stated::at_most, plain}));
+    row(law.name, cell({seen[0], promised_error, Stated::at_most, plain}),
+        cell({seen[1], promised_error, Stated::at_most, plain}));
   }
 }
 
@@ -393,8 +396,8 @@ void a_against_a(std::size_t runs, std::size_t pool_size) {
       });
       for (std::size_t m = 0; m < metrics.size(); ++m) {
         row(reference, metrics[m], disjoint ? "disjoint" : "the same, two salts",
-            cell({seen[2 * m], alpha, Stated::about, true}),
-            cell({seen[2 * m + 1], alpha, Stated::at_most, true}));
+            cell({seen[2 * m], promised_error, Stated::about, true}),
+            cell({seen[2 * m + 1], promised_error, Stated::at_most, true}));
       }
     }
   }
@@ -407,7 +410,7 @@ int all(bool brief) {
   coverage(brief ? 100 : 4'000);
   power(brief ? 100 : 4'000);
   family(brief ? 40 : 2'000);
-  sequence(brief ? 40 : 2'000);
+  sequence(brief ? 150 : 2'000);
   if (broken > 0) fmt::print("\n{} promised rates not kept\n", broken);
   return broken > 0 ? 1 : 0;
 }
