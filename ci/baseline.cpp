@@ -17,6 +17,10 @@ std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 std::string hash_of(const Value& table) { return hex(fnv1a(write_json(table, Layout::compact))); }
 
+Value definition_of(const Scenario& scenario) {
+  return sorted(*parse_json(scenario.definition, scenario.id));
+}
+
 std::string better_of(const Metric& metric) { return metric.better == Better::lower ? "lower" : "higher"; }
 
 Value text(std::string_view t) { return {{}, std::string(t)}; }
@@ -184,7 +188,7 @@ void store(const NamedPolicy& policy, const std::vector<Scenario>& scenarios, co
     const Cell& cell = table.cells[s];
     StoredCell stored;
     stored.scenario = cell.scenario;
-    stored.scenario_table = *parse_json(scenarios[s].definition, cell.scenario);
+    stored.scenario_table = definition_of(scenarios[s]);
     stored.policy = policy.name;
     stored.definition = cell.definition;
     stored.contract = describe(policy.policy.contract());
@@ -194,7 +198,8 @@ void store(const NamedPolicy& policy, const std::vector<Scenario>& scenarios, co
     stored.digests = cell.digests;
     const auto same = std::find_if(into.cells.begin(), into.cells.end(), [&](const StoredCell& other) {
       return other.scenario == stored.scenario && other.policy == stored.policy &&
-             other.digests == stored.digests;
+             to_string(other.seeds) == to_string(stored.seeds) && other.digests == stored.digests &&
+             hash_of(other.scenario_table) == hash_of(stored.scenario_table);
     });
     StoredCell& target = same != into.cells.end() ? *same : into.cells.emplace_back(std::move(stored));
     for (std::size_t m = 0; m < table.metrics.size(); ++m) {
@@ -241,20 +246,25 @@ Result<Baseline> parse_baseline(std::string_view text, const std::string& path) 
   return baseline;
 }
 
-const StoredCell* find_cell(const Baseline& baseline, std::string_view scenario, std::string_view policy,
+const StoredCell* find_cell(const Baseline& baseline, const Scenario& scenario, std::string_view policy,
                             const Seeds& seeds) {
-  const StoredCell *named = nullptr, *any = nullptr;
-  std::size_t on_scenario = 0;
+  std::vector<const StoredCell*> on_scenario, in_same_world;
+  const std::string world = hash_of(definition_of(scenario));
   for (const StoredCell& cell : baseline.cells) {
-    if (cell.scenario != scenario) continue;
-    ++on_scenario;
-    any = &cell;
-    if (cell.policy != policy) continue;
-    if (to_string(cell.seeds) == to_string(seeds)) return &cell;
-    if (named == nullptr) named = &cell;
+    if (cell.scenario != scenario.id) continue;
+    on_scenario.push_back(&cell);
+    if (hash_of(cell.scenario_table) == world) in_same_world.push_back(&cell);
+  }
+  // Without one of this definition, any other will do to tell what differs.
+  const auto& cells = in_same_world.empty() ? on_scenario : in_same_world;
+  const StoredCell* named = nullptr;
+  for (const StoredCell* cell : cells) {
+    if (cell->policy != policy) continue;
+    if (to_string(cell->seeds) == to_string(seeds)) return cell;
+    if (named == nullptr) named = cell;
   }
   if (named != nullptr) return named;
-  return on_scenario == 1 ? any : nullptr;
+  return cells.size() == 1 ? cells.front() : nullptr;
 }
 
 std::vector<std::string> differences(const Baseline& baseline, const StoredCell& cell,
@@ -264,8 +274,7 @@ std::vector<std::string> differences(const Baseline& baseline, const StoredCell&
   if (baseline.random_streams != random_streams_version)
     out.push_back(fmt::format("random streams: stored version {}, now {}", baseline.random_streams,
                               random_streams_version));
-  const Value now = *parse_json(scenario.definition, scenario.id);
-  compare_tables("scenario " + scenario.id, cell.scenario_table, now, out);
+  compare_tables("scenario " + scenario.id, cell.scenario_table, definition_of(scenario), out);
   if (const std::string before = to_string(cell.seeds), after = to_string(seeds); before != after)
     out.push_back(fmt::format("seeds: stored {}, now {}", before, after));
   for (const Margin& margin : margins) {

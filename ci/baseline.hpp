@@ -38,7 +38,7 @@ struct Baseline {
 };
 
 // `table` holds the samples of `policy` alone, scenario by scenario; adds them to the file's cells. Cells
-// of the same policy, scenario and seeds share their metrics.
+// of the same policy, seeds and definition of the scenario share their metrics.
 void store(const NamedPolicy& policy, const std::vector<Scenario>&, const Seeds&, const SampleTable& table,
            Baseline&);
 
@@ -47,10 +47,10 @@ std::string to_json(const Baseline&);
 // All mistakes at once, with line and column.
 Result<Baseline> parse_baseline(std::string_view text, const std::string& path);
 
-// The cell that a comparison of `policy` on `scenario` is about: the one with this policy's name, of several
-// the one with these seeds; else the only one on this scenario. Nothing if there is none.
-const StoredCell* find_cell(const Baseline&, std::string_view scenario, std::string_view policy,
-                            const Seeds&);
+// The cell that a comparison of `policy` on the scenario is about: of those with its definition (else of those
+// with its id) the one with this policy's name, of several the one with these seeds; else the only one.
+// Nothing if there is none.
+const StoredCell* find_cell(const Baseline&, const Scenario&, std::string_view policy, const Seeds&);
 
 // What differs between the stored cell and what is asked now, one thing a text with both values; empty when
 // the samples can be compared. The policy may differ: that is the point.

@@ -196,17 +196,72 @@ TEST_F(BaselineFile, AScenarioWithoutStoredSamplesIsNamed) {
   expect_blocked(other, "no samples of ours on rate-limited-fleet are stored");
 }
 
-// The simulator has changed although its version has not: samples of another world.
+// The simulator has changed although its version has not: samples of another world. Whether the policy has
+// changed since makes no difference.
 TEST_F(BaselineFile, SamplesThatThisProgramDoesNotReproduceAreRefused) {
   store_ours();
   auto baseline = parse_baseline(text(), path_);
   baseline->cells[0].digests[7] ^= 1;
   ASSERT_TRUE(write_file(path_, to_json(*baseline)));
-  expect_blocked(ours("5s"), "digest of the same policy under seed 8: stored ");
+  for (const char* cap : {"5s", "20s"})
+    expect_blocked(ours(cap), "digest of ours under seed 8: stored ");
   baseline->cells[0].digests[7] ^= 1;
   *baseline->cells[0].metrics[1].samples[3] += 1;
   ASSERT_TRUE(write_file(path_, to_json(*baseline)));
-  expect_blocked(ours("5s"), "peak_1s of the same policy under seed 4: stored ");
+  for (const char* cap : {"5s", "20s"})
+    expect_blocked(ours(cap), "peak_1s of ours under seed 4: stored ");
+}
+
+TEST_F(BaselineFile, APolicyThatCannotBeMadeAgainIsNamed) {
+  store_ours();
+  edit("\"kind\": \"full-jitter\"", "\"kind\": \"no-such-kind\"");
+  expect_blocked(ours("20s"), "cannot make the policy ours again: unknown policy 'no-such-kind'");
+}
+
+// One scenario under two overrides: each comparison finds its own samples.
+TEST_F(BaselineFile, OverridesOfOneScenarioAreStoredApart) {
+  const Suite two = suite(R"([[compare]]
+baseline = "full-jitter"
+scenarios = ["outage-then-limit"]
+set = ["clients=50"]
+seeds = "1..2"
+metrics = { requests = "10%" }
+[[compare]]
+baseline = "full-jitter"
+scenarios = ["outage-then-limit"]
+set = ["clients=60"]
+seeds = "1..2"
+metrics = { requests = "10%" }
+)");
+  ASSERT_TRUE(update_baseline(two, with_file()));
+  EXPECT_EQ(parse_baseline(text(), path_)->cells.size(), 2u);
+  const Report r = report(two);
+  EXPECT_THAT(r.blocked, IsEmpty());
+  EXPECT_EQ(r.comparisons.size(), 2u);
+  EXPECT_EQ(r.code, ExitCode::pass);
+}
+
+// Before its scenario lets anything happen, a policy's runs look alike: the same digests of another world.
+TEST_F(BaselineFile, TheSameEventsInAnotherWorldAreStoredApart) {
+  const Suite two = suite(R"([scenario.a]
+stages = []
+[[compare]]
+baseline = "fixed"
+scenarios = ["a"]
+seeds = "1"
+metrics = { requests = "10%" }
+[[compare]]
+baseline = "fixed"
+scenarios = ["a"]
+set = ["horizon=50s"]
+seeds = "1"
+metrics = { requests = "10%" }
+)");
+  ASSERT_TRUE(update_baseline(two, with_file()));
+  const auto stored = parse_baseline(text(), path_);
+  ASSERT_EQ(stored->cells.size(), 2u);
+  EXPECT_EQ(stored->cells[0].digests, stored->cells[1].digests);
+  EXPECT_THAT(report(two).blocked, IsEmpty());
 }
 
 TEST_F(BaselineFile, AnotherEngineSimulatesTheStoredPolicyAgain) {

@@ -41,11 +41,11 @@ std::optional<std::string> first_difference(const Cell& stored, const Cell& now,
   const auto show = [](std::optional<double> x) { return x ? fmt::format("{}", *x) : std::string("none"); };
   for (std::size_t i = 0; i < now.digests.size(); ++i) {
     if (stored.digests[i] != now.digests[i])
-      return fmt::format("digest of the same policy under seed {}: stored {:016x}, now {:016x}", now.seeds[i],
+      return fmt::format("digest of {} under seed {}: stored {:016x}, now {:016x}", now.policy, now.seeds[i],
                          stored.digests[i], now.digests[i]);
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       if (stored.samples[m][i] != now.samples[m][i])
-        return fmt::format("{} of the same policy under seed {}: stored {}, now {}", metrics[m], now.seeds[i],
+        return fmt::format("{} of {} under seed {}: stored {}, now {}", metrics[m], now.policy, now.seeds[i],
                            show(stored.samples[m][i]), show(now.samples[m][i]));
     }
   }
@@ -56,7 +56,7 @@ std::optional<std::string> first_difference(const Cell& stored, const Cell& now,
 std::optional<BaselineArm> stored_arm(const CompareTask& task, const Baseline& file, const Scenario& scenario,
                                       unsigned threads, Report& report) {
   const auto block = [&](const std::string& why) { report.blocked.push_back(file.path + ": " + why); };
-  const StoredCell* cell = find_cell(file, scenario.id, task.baseline.name, task.seeds);
+  const StoredCell* cell = find_cell(file, scenario, task.baseline.name, task.seeds);
   if (cell == nullptr) {
     block(fmt::format("no samples of {} on {} are stored", task.baseline.name, scenario.id));
     return std::nullopt;
@@ -67,34 +67,32 @@ std::optional<BaselineArm> stored_arm(const CompareTask& task, const Baseline& f
 
   std::vector<std::string> ids;
   for (const Margin& margin : task.margins) ids.push_back(margin.metric);
-  BaselineArm arm{cell->policy + " (stored)", {}, stored_samples(*cell, ids), false};
   const auto made = stored_policy(*cell);
-  if (made) arm.policy = made->policy;
-  arm.changed = !made || !(made->policy == task.baseline.policy);
-  const bool same_engine = file.engine == version();
-  if (!same_engine && !made) {
+  // Numbers in a file are believed only as far as this program reproduces them.
+  if (!made) {
     block(fmt::format("it was written by retrygate {}, and {} cannot make the policy {} again: {}",
                       file.engine, version(), cell->policy, made.error().front().message));
     return std::nullopt;
   }
-  if (made && (!same_engine || !arm.changed)) {
-    auto again = sweep({*made}, {scenario}, task.seeds.values(), ids, threads);
-    if (!again) {
-      block(fmt::format("{} cannot be simulated: {}", cell->policy, again.error().front().message));
-      return std::nullopt;
-    }
-    const auto difference = first_difference(*arm.stored, again->cells[0], ids);
-    if (same_engine && difference) {
-      block(*difference);
-      return std::nullopt;
-    }
-    if (!same_engine)
-      report.notes.push_back(
-          fmt::format("{} was written by retrygate {}: its policy {} was simulated again by {}{}.", file.path,
-                      file.engine, cell->policy, version(),
-                      difference ? ", with another course of events" : ", event by event alike"));
-    arm.stored = std::move(again->cells[0]);
+  BaselineArm arm{cell->policy + " (stored)", made->policy, stored_samples(*cell, ids),
+                  !(made->policy == task.baseline.policy)};
+  auto again = sweep({*made}, {scenario}, task.seeds.values(), ids, threads);
+  if (!again) {
+    block(fmt::format("{} cannot be simulated: {}", cell->policy, again.error().front().message));
+    return std::nullopt;
   }
+  const bool same_engine = file.engine == version();
+  const auto difference = first_difference(*arm.stored, again->cells[0], ids);
+  if (same_engine && difference) {
+    block(*difference);
+    return std::nullopt;
+  }
+  if (!same_engine)
+    report.notes.push_back(
+        fmt::format("{} was written by retrygate {}: its policy {} was simulated again by {}{}.", file.path,
+                    file.engine, cell->policy, version(),
+                    difference ? ", with another course of events" : ", event by event alike"));
+  arm.stored = std::move(again->cells[0]);
   const PolicyChange changed = change(*cell, task.baseline);
   if (!arm.changed)
     report.notes.push_back(
@@ -194,7 +192,7 @@ Asked question(const Comparison& c, const BaselineArm& arm, std::size_t scenario
                   metric.better == Better::lower,
                   wanted.amount.value_or(0),
                   !world.draws() && !drew(baseline) && !drew(candidate),
-                  arm.policy && *arm.policy == c.policies[policy].policy,
+                  arm.policy == c.policies[policy].policy,
                   wanted.where,
                   c.task.asking};
   return one;

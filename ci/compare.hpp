@@ -17,7 +17,7 @@ namespace retrygate::ci {
 // The side that everything is compared with, in one scenario.
 struct BaselineArm {
   std::string name;                 // as the report calls it
-  std::optional<AnyPolicy> policy;  // nothing where the file's policy cannot be made
+  AnyPolicy policy;
   std::optional<Cell> stored;       // nothing where it is simulated along with the candidates
   bool changed = false;             // is the task's own baseline another policy than the stored one?
 };

@@ -63,7 +63,7 @@ Storm binned(const Scenario& scenario, std::uint64_t seed, const std::vector<Rec
 std::vector<NamedPolicy> policies_on(const Scenario& scenario, const CompareTask& task,
                                      const Baseline* stored) {
   std::vector<NamedPolicy> all;
-  const StoredCell* cell = stored ? find_cell(*stored, scenario.id, task.baseline.name, task.seeds) : nullptr;
+  const StoredCell* cell = stored ? find_cell(*stored, scenario, task.baseline.name, task.seeds) : nullptr;
   if (cell != nullptr) {
     auto policy = stored_policy(*cell);
     if (policy && !(policy->policy == task.baseline.policy)) {

@@ -206,6 +206,11 @@ Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
   for (const CheckTask& task : suite.check) {
     if (auto done = check_all(task, options, report); !done) return tl::unexpected(std::move(done.error()));
   }
+  // A program that cannot be started has no rows either, and its own exit code.
+  if (report.verdicts.empty() && report.comparisons.empty() && report.blocked.empty() &&
+      report.code == ExitCode::pass)
+    return failure({suite.path, 0, 0}, "nothing was compared and nothing was checked",
+                   "give the suite a [[compare]] with metrics or a [[check]] with subjects");
   const auto undecided = [](const ComparisonRow& row) { return row.verdict == "inconclusive"; };
   if (options.inconclusive != Inconclusive::pass &&
       std::any_of(report.comparisons.begin(), report.comparisons.end(), undecided))

@@ -80,6 +80,18 @@ TEST(Gate, TheReadmeShowsWhatIsPrinted) {
   EXPECT_EQ(seen, 7);
 }
 
+// However a suite came to be empty, a report that says nothing is no pass.
+TEST(Gate, NothingComparedAndNothingCheckedIsNoPass) {
+  Suite suite;
+  suite.path = "s.toml";
+  suite.compare = find_suite("")->compare;
+  suite.compare[0].margins.clear();
+  const auto run = run_gate(suite, {});
+  ASSERT_FALSE(run);
+  EXPECT_EQ(to_string(run.error().front()).find("s.toml: error: nothing was compared"), 0u)
+      << to_string(run.error());
+}
+
 TEST(Gate, TheReportIsTheSameOnAnyNumberOfThreads) {
   const Suite suite = *find_suite("");
   const auto one = run_gate(suite, {Inconclusive::fail, 1});

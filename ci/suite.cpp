@@ -71,6 +71,7 @@ class SuiteReader {
                  "for example baseline = \"full-jitter\"");
     auto baseline = reference ? policy(*reference, table.where("baseline")) : std::nullopt;
     std::vector<NamedPolicy> candidates;
+    not_empty(table, "candidates");
     for (const std::string& candidate : table.texts("candidates")) {
       if (auto found = policy(candidate, table.where("candidates"))) candidates.push_back(std::move(*found));
     }
@@ -109,6 +110,7 @@ class SuiteReader {
     if (!table.has("subjects") && !table.has("traces"))
       table.fail(table.where(), "this [[check]] lacks 'subjects'",
                  "for example subjects = [\"full-jitter\"]");
+    for (const char* key : {"subjects", "traces", "invariants"}) not_empty(table, key);
     task.contract = contract(table);
     if (task.contract && task.programs.empty() && task.traces.empty())
       table.fail("contract", "the policies of this [[check]] state contracts of their own",
@@ -136,9 +138,7 @@ class SuiteReader {
     if (!table.has("scenarios"))
       table.fail(table.where(), "this [[compare]] names no scenario",
                  "for example scenarios = [\"outage-then-limit\"]");
-    else if (references.empty())
-      table.fail("scenarios", "this [[compare]] names no scenario",
-                 "for example scenarios = [\"outage-then-limit\"]");
+    not_empty(table, "scenarios");
     const auto overrides = table.texts("set");
     const Where over = table.where("set"), where = table.where("scenarios");
     for (const std::string& reference : references) {
@@ -162,6 +162,8 @@ class SuiteReader {
   std::vector<Margin> margins(Reader& table) {
     std::vector<Margin> all;
     if (auto inner = table.table("metrics")) {
+      if (inner->keys().empty())
+        table.fail("metrics", "'metrics' is empty: nothing would be judged", metrics_hint);
       for (const std::string& metric : inner->keys()) {
         const auto text = inner->text(metric);
         if (!keep(find_metric(metric, inner->where(metric)), complaints_) || !text) continue;
@@ -171,8 +173,16 @@ class SuiteReader {
     }
     if (!table.has("metrics"))
       table.fail(table.where(), "this [[compare]] lacks 'metrics': a gate needs margins",
-                 "for example metrics = { peak_1s = \"10%\", gave_up = \"0.5\" }");
+                 metrics_hint);
     return all;
+  }
+
+  // An empty list says that nothing is to be done: nobody means that, and it would pass.
+  static void not_empty(Reader& table, std::string_view key) {
+    const Value* value = table.any(key);
+    const auto* list = value != nullptr ? std::get_if<Array>(&value->data) : nullptr;
+    if (list != nullptr && list->empty())
+      table.fail(key, fmt::format("'{}' is empty", key), "leave it out, or name something");
   }
 
   // A contract of this file by its bare name, one of another file, or one written out in place.
@@ -233,6 +243,8 @@ class SuiteReader {
     table.finish();
     return good ? std::optional(std::move(w)) : std::nullopt;
   }
+
+  static constexpr auto metrics_hint = "for example metrics = { peak_1s = \"10%\", gave_up = \"0.5\" }";
 
   std::filesystem::path folder_;
   const Table *policies_, *contracts_, *scenarios_;
@@ -314,7 +326,7 @@ Result<Suite> read_suite(const Value& file, const std::string& path) {
   SuiteReader reader(path, root, complaints);
   for (Reader& table : root.tables("compare")) reader.compare(table, suite.compare);
   for (Reader& table : root.tables("check")) reader.check(table, suite.check);
-  if (!root.has("compare") && !root.has("check"))
+  if (suite.compare.empty() && suite.check.empty() && complaints.empty())
     root.fail(root.where(), "this suite has nothing to do", "give it a [[compare]] or a [[check]]");
   root.finish();
   if (!complaints.empty()) return tl::unexpected(std::move(complaints));

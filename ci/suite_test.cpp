@@ -44,6 +44,28 @@ colour = "red"
 TEST(Suite, AnEmptyOneIsRefused) {
   EXPECT_NE(complaints("").find("s.toml:1:1: error: the file is empty"), std::string::npos);
   EXPECT_NE(complaints("[suite]\nname = \"x\"\n").find("this suite has nothing to do"), std::string::npos);
+  EXPECT_NE(complaints("compare = []\n").find("s.toml:1:1: error: this suite has nothing to do"),
+            std::string::npos)
+      << complaints("compare = []\n");
+}
+
+// What is written and empty would compare and check nothing, and pass.
+TEST(Suite, AnEmptyPartIsRefusedWithItsPlace) {
+  const std::string all = complaints(R"([[compare]]
+baseline = "full-jitter"
+candidates = []
+scenarios = []
+metrics = {}
+[[check]]
+subjects = []
+traces = []
+invariants = []
+)");
+  for (const char* part :
+       {"s.toml:3:14: error: 'candidates' is empty", "s.toml:4:13: error: 'scenarios' is empty",
+        "s.toml:5:11: error: 'metrics' is empty", "s.toml:7:12: error: 'subjects' is empty",
+        "s.toml:8:10: error: 'traces' is empty", "s.toml:9:14: error: 'invariants' is empty"})
+    EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
 }
 
 TEST(Suite, KnowsThePoliciesOfItsOwnFile) {
