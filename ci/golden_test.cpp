@@ -175,7 +175,10 @@ std::string page_text(std::string page) {
   page = without(std::move(page), "<script", "</script>");
   page = without(std::move(page), "<style>", "</style>");
   page = without(std::move(page), "Content-Security-Policy", ">");
-  return without(std::move(page), "<p class=\"notice\">The plots were left out", "</p>");
+  page = without(std::move(page), "<p class=\"notice\">The plots were left out", "</p>");
+  // What is left of the plots, or of the notice in their place.
+  page = replaced(std::move(page), "<!---->\n<script</script>\n", "");
+  return replaced(std::move(page), "<p class=\"notice\">The plots were left out</p>\n", "");
 }
 
 // Of a page the fixed report is enough: those of the suites are large, and mostly figures.

@@ -13,7 +13,21 @@
 namespace retrygate::ci {
 namespace {
 using Json = nlohmann::ordered_json;
+
+std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
+
+Json params_json(const Cell& cell) {
+  Json params = Json::object();
+  for (const std::string& param : cell.params) {
+    const std::size_t equals = param.find('=');
+    params[param.substr(0, equals)] = param.substr(equals + 1);
+  }
+  return params;
 }
+
+Json sample_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+}  // namespace
 
 std::string schedule_json(const std::string& policy, const Schedule& schedule) {
   Json rows = Json::array();
@@ -139,28 +153,41 @@ std::string samples_json(const std::vector<SampleTable>& tables) {
   Json cells = Json::array();
   for (const SampleTable& table : tables) {
     for (const Cell& cell : table.cells) {
-      Json params = Json::object(), digests = Json::array(), metrics = Json::object();
-      for (const std::string& param : cell.params) {
-        const std::size_t equals = param.find('=');
-        params[param.substr(0, equals)] = param.substr(equals + 1);
-      }
-      for (const std::uint64_t digest : cell.digests) digests.push_back(fmt::format("{:016x}", digest));
+      Json digests = Json::array(), metrics = Json::object();
+      for (const std::uint64_t digest : cell.digests) digests.push_back(digest_text(digest));
       for (std::size_t m = 0; m < table.metrics.size(); ++m) {
         Json column = Json::array();
-        for (const std::optional<double>& value : cell.samples[m])
-          column.push_back(value ? Json(*value) : Json(nullptr));
+        for (const std::optional<double>& value : cell.samples[m]) column.push_back(sample_json(value));
         metrics[table.metrics[m]] = std::move(column);
       }
       cells.push_back({{"policy", cell.policy},
                        {"definition", cell.definition},
                        {"scenario", cell.scenario},
-                       {"params", std::move(params)},
+                       {"params", params_json(cell)},
                        {"seeds", cell.seeds},
                        {"digest", std::move(digests)},
                        {"metrics", std::move(metrics)}});
     }
   }
   return Json{{"schema", "retrygate.samples/1"}, {"cells", std::move(cells)}}.dump() + "\n";
+}
+
+std::string samples_json_lines(const SampleTable& table) {
+  std::string out;
+  for (const Cell& cell : table.cells) {
+    for (std::size_t i = 0; i < cell.seeds.size(); ++i) {
+      Json metrics = Json::object();
+      for (std::size_t m = 0; m < table.metrics.size(); ++m)
+        metrics[table.metrics[m]] = sample_json(cell.samples[m][i]);
+      out += Json{{"policy", cell.policy},        {"definition", cell.definition},
+                  {"scenario", cell.scenario},    {"params", params_json(cell)},
+                  {"seed", cell.seeds[i]},        {"digest", digest_text(cell.digests[i])},
+                  {"metrics", std::move(metrics)}}
+                 .dump() +
+             "\n";
+    }
+  }
+  return out;
 }
 
 std::string verdicts_json(const Report& report) {

@@ -29,6 +29,10 @@ std::string report_json(const Report&);
 // Schema retrygate.samples/1: {"schema":..,"cells":[{"policy":..,"scenario":..,"params":{..},"seeds":[..],
 // "digest":[..],"metrics":{"requests":[..],..}}]}, null where not reached.
 std::string samples_json(const std::vector<SampleTable>&);
+// One object a line for every cell and seed:
+// {"policy":..,"definition":..,"scenario":..,"params":{..},"seed":..,
+// "digest":..,"metrics":{"requests":..,..}}, null where not reached.
+std::string samples_json_lines(const SampleTable&);
 // Schema retrygate.verdicts/1, subject by subject.
 std::string verdicts_json(const Report&);
 

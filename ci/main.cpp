@@ -70,7 +70,7 @@ clients, and gates the change in CI.
 )";
 
 // A command or an option that does not exist, with the one that was probably meant.
-ExitCode unknown(const CLI::App& app, const std::vector<std::string>& words) {
+Errors unknown(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* command = &app;
   for (const CLI::App* used : app.get_subcommands({})) {
     if (used->parsed()) command = used;
@@ -95,12 +95,13 @@ ExitCode unknown(const CLI::App& app, const std::vector<std::string>& words) {
                                   written, did_you_mean(written, {names.begin(), names.end()})),
                       option ? "`--help` shows all" : "`retrygate` alone shows what there is"});
   }
-  return refuse(errors);
+  return errors;
 }
 
 // One run of the program.
 struct Run {
   std::string repeat;  // the command that repeats it
+  std::unique_ptr<Crew> crew;
   ExitCode code = ExitCode::pass;
 };
 
@@ -223,7 +224,8 @@ void add_sim(CLI::App& app, Run& run) {
                      "key=value of the scenario, for example clients=2000; may be repeated");
   threads_option(command, into->threads);
   command.add_option("--out", into->out, "write to this file instead");
-  format_option(command, into->format);
+  command.add_option("--format", into->format, "text (means), or every seed: json, jsonl or csv")
+      ->check(CLI::IsMember({"text", "json", "jsonl", "csv"}));
   command.add_option("--shard", into->shard,
                      "part i of n of the seeds, for example 2/4; `merge` joins the parts");
   command.add_option(
@@ -231,7 +233,7 @@ void add_sim(CLI::App& app, Run& run) {
       "write every attempt of one policy and one seed to this CSV file, as `check --trace` reads it");
   command.add_option("--progress", into->progress, "on stderr: auto is a terminal only")
       ->check(CLI::IsMember({"auto", "plain", "none"}));
-  command.callback([into, &run] { run.code = simulate(*into); });
+  command.callback([into, &run] { run.code = simulate(*into, *run.crew); });
 }
 
 void add_merge(CLI::App& app, Run& run) {
@@ -389,10 +391,16 @@ constexpr void (*subcommands[])(CLI::App&, Run&) = {
     add_reproduce, add_gate, add_compare, add_sensitivity, add_stats,  add_completion, add_man};
 
 // What CLI11 complains about, in our form.
-ExitCode malformed(const CLI::App& app, const CLI::ParseError& fault) {
+Errors malformed(const CLI::App& app, const CLI::ParseError& fault) {
   std::string command = "retrygate";
   for (const CLI::App* used : app.get_subcommands()) command += " " + used->get_name();
-  return refuse({{{command, 0, 0}, fault.what(), fmt::format("`{} --help` shows every option", command)}});
+  return {{{command, 0, 0}, fault.what(), fmt::format("`{} --help` shows every option", command)}};
+}
+
+// A command line that cannot be read. The other ranks may read theirs and then wait for this one's part.
+ExitCode refused(Crew& crew, Errors errors) {
+  fmt::print(stderr, "{}", gather_parts(crew, tl::unexpected(std::move(errors))).errors);
+  return static_cast<ExitCode>(crew.agree(static_cast<int>(ExitCode::usage)));
 }
 
 // A full disk, or a pipe that nobody reads. fmt::print throws what it meets.
@@ -410,21 +418,27 @@ int run(int argc, char** argv) {
     return static_cast<int>(ExitCode::usage);
   }
   app.require_subcommand(1);
-  Run run{repeat_command(argc, argv)};
+  Run run{repeat_command(argc, argv), enlist()};
   for (const auto add : subcommands) add(app, run);
 
   try {
+    if (run.crew->size() > 1 && argv[1] != std::string_view("sim"))
+      return static_cast<int>(
+          refused(*run.crew, {{{"retrygate-mpi", 0, 0},
+                               fmt::format("{} ranks share the work of `sim` alone", run.crew->size()),
+                               "`retrygate` does everything else"}}));
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
-    return static_cast<int>(unknown(app, app.remaining(true)));
+    return static_cast<int>(refused(*run.crew, unknown(app, app.remaining(true))));
   } catch (const CLI::RequiredError& fault) {
     // An unknown command is reported as a missing one.
-    if (!app.remaining(false).empty()) return static_cast<int>(unknown(app, app.remaining(false)));
-    return static_cast<int>(malformed(app, fault));
+    if (!app.remaining(false).empty())
+      return static_cast<int>(refused(*run.crew, unknown(app, app.remaining(false))));
+    return static_cast<int>(refused(*run.crew, malformed(app, fault)));
   } catch (const CLI::Success& asked_for) {
-    return app.exit(asked_for);  // --help, --version
+    return run.crew->rank() == 0 ? app.exit(asked_for) : 0;  // --help, --version
   } catch (const CLI::ParseError& fault) {
-    return static_cast<int>(malformed(app, fault));
+    return static_cast<int>(refused(*run.crew, malformed(app, fault)));
   } catch (const std::system_error& fault) {
     return static_cast<int>(unwritable(fault.code().message()));
   }

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <numeric>
 
-#include "ci/json_io.hpp"
 #include "policies/base/json.hpp"
 
 namespace retrygate::ci {
@@ -90,7 +89,7 @@ void order(Cell& cell, Errors& errors) {
 
 }  // namespace
 
-Result<std::string> merge_samples(const std::vector<SampleText>& parts) {
+Result<SampleTable> merge_samples(const std::vector<SampleText>& parts) {
   Errors errors;
   SampleTable all;
   for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -131,7 +130,7 @@ Result<std::string> merge_samples(const std::vector<SampleText>& parts) {
   if (!errors.empty()) return tl::unexpected(std::move(errors));
   for (Cell& cell : all.cells) order(cell, errors);
   if (!errors.empty()) return tl::unexpected(std::move(errors));
-  return samples_json({all});
+  return all;
 }
 
 }  // namespace retrygate::ci

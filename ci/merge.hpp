@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "policies/base/error.hpp"
+#include "sim/sweep.hpp"
 
 namespace retrygate::ci {
 
@@ -13,9 +14,9 @@ struct SampleText {
   std::string text;    // schema retrygate.samples/1
 };
 
-// Cells of the same policy, scenario and parameters are joined and ordered by seed: the same bytes as the run
-// without
-// --shard wrote. A seed that is there twice, or cells that differ between the files, are errors.
-Result<std::string> merge_samples(const std::vector<SampleText>& parts);
+// Cells of the same policy, scenario and parameters are joined and ordered by seed: samples_json writes the
+// same bytes as the run without --shard. Whether the policy drew (Cell::drew) is not in the files. A seed
+// that is there twice, or cells that differ between the files, are errors.
+Result<SampleTable> merge_samples(const std::vector<SampleText>& parts);
 
 }  // namespace retrygate::ci

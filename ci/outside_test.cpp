@@ -9,6 +9,7 @@
 
 #include "ci/import.hpp"
 #include "ci/show.hpp"
+#include "policies/base/testing.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -19,16 +20,10 @@ using testing::HasSubstr;
 
 class OutsideCommands : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string file(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ + "/" + name) << text;
-    return folder_ + "/" + name;
-  }
+  std::string file(const std::string& name, const std::string& text) { return scratch_.file(name, text); }
 
  private:
-  std::string folder_ =
-      testing::TempDir() + "outside_" + testing::UnitTest::GetInstance()->current_test_info()->name();
+  Scratch scratch_;
 };
 
 const std::string echo_500ms =

@@ -18,7 +18,7 @@ std::string rendered(std::string_view id, const Report& report) {
 // A name that tries to break out of every format.
 const std::string hostile = "p\"<script>&\n::error::x%0A|`,:\x01";
 
-Report sample() {
+Report sample_report() {
   Report report;
   report.run.version = "1.2.3";
   report.run.suite = hostile;
@@ -64,7 +64,7 @@ Report sample() {
 }
 
 TEST(JUnit, WhatIsUndecidedIsSkippedAndNothingBreaksOut) {
-  const std::string xml = rendered("junit", sample());
+  const std::string xml = rendered("junit", sample_report());
   // 3 checks of b, 1 of the hostile one; failures: the broken MUST and gave_up. SHOULD, unsure and
   // inconclusive are skipped, a broken checker is an error.
   EXPECT_THAT(xml,
@@ -75,7 +75,7 @@ TEST(JUnit, WhatIsUndecidedIsSkippedAndNothingBreaksOut) {
 }
 
 TEST(Sarif, OneResultForEveryBrokenPromiseAtItsLine) {
-  const auto log = parse_json(rendered("sarif", sample()), "report.sarif");
+  const auto log = parse_json(rendered("sarif", sample_report()), "report.sarif");
   ASSERT_TRUE(log) << to_string(log.error());
   const std::string text = write_json(*log, Layout::compact);
   EXPECT_THAT(text, HasSubstr(R"("uri":"policies.toml"},"region":{"startLine":7,"startColumn":3})"));
@@ -84,20 +84,20 @@ TEST(Sarif, OneResultForEveryBrokenPromiseAtItsLine) {
   EXPECT_THAT(text, Not(HasSubstr("SUBJECT")));     // an option is no file
   EXPECT_THAT(text, Not(HasSubstr("jitter-law")));  // unsure is no result
   // The same finding has the same fingerprint however the numbers fall.
-  Report other = sample();
+  Report other = sample_report();
   other.verdicts[0].counterexample = "retry 99: 1h";
   other.verdicts[0].where.line = 80;
   const auto print = [](const std::string& sarif) {
     const std::size_t at = sarif.find("retrygate/v1");
     return sarif.substr(at, 40);
   };
-  EXPECT_EQ(print(rendered("sarif", other)), print(rendered("sarif", sample())));
+  EXPECT_EQ(print(rendered("sarif", other)), print(rendered("sarif", sample_report())));
   other.verdicts[0].invariant = "delay-finite";
-  EXPECT_NE(print(rendered("sarif", other)), print(rendered("sarif", sample())));
+  EXPECT_NE(print(rendered("sarif", other)), print(rendered("sarif", sample_report())));
 }
 
 TEST(GitHub, AnnotationsAreEscapedRankedAndCounted) {
-  Report report = sample();
+  Report report = sample_report();
   std::string text = rendered("github", report);
   EXPECT_THAT(
       text,
@@ -115,7 +115,7 @@ TEST(GitHub, AnnotationsAreEscapedRankedAndCounted) {
   // Twenty regressions: the ten largest are shown, the last says how many are not.
   report = {};
   for (int i = 0; i < 20; ++i) {
-    ComparisonRow row = sample().comparisons[0];
+    ComparisonRow row = sample_report().comparisons[0];
     row.metric = "m" + std::to_string(i);
     row.effect = i;
     report.comparisons.push_back(row);

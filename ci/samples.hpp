@@ -1,10 +1,12 @@
-// Samples as they are compared.
+// Samples as they are compared, and as a table of text.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/metrics.hpp"
+#include "sim/sweep.hpp"
 
 namespace retrygate::ci {
 
@@ -12,5 +14,9 @@ namespace retrygate::ci {
 // value is an error at `where`.
 Result<std::vector<double>> comparable(const std::vector<std::optional<double>>& samples, const Metric&,
                                        Duration horizon, Where where);
+
+// CSV with a header (RFC 4180, lines end with LF): policy, definition, scenario, params ("key=value;..."),
+// seed, digest, then one column per metric, empty where it was not reached.
+std::string samples_csv(const SampleTable&);
 
 }  // namespace retrygate::ci

@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "ci/json_io.hpp"
+#include "policies/base/testing.hpp"
 
 namespace retrygate::ci {
 namespace {
 
 std::string file(const std::string& name, std::string_view text) {
-  const std::string path = testing::TempDir() + name;
-  EXPECT_TRUE(write_file(path, text));
-  return path;
+  static const Scratch scratch;
+  return scratch.file(name, text);
 }
 
 TEST(StatsCommand, CasesInTheOrderOfTheFile) {

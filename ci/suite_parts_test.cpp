@@ -18,7 +18,7 @@ Result<Suite> read(std::string_view text) {
   return read_suite(*file, "s.toml");
 }
 
-std::string complaints(std::string_view text) {
+std::string complaints_of_part(std::string_view text) {
   const auto suite = read(text);
   return suite ? "" : to_string(suite.error());
 }
@@ -49,7 +49,7 @@ stages = []
   EXPECT_EQ(suite->compare[0].scenarios[0].clients, 7);
   EXPECT_EQ(suite->compare[0].scenarios[1].clients, 7);
   EXPECT_EQ(suite->compare[0].scenarios[1].params, std::vector<std::string>{"clients=7"});
-  const std::string wrong = complaints(std::string(comparison) + R"(scenarios = ["outage-then-limit"]
+  const std::string wrong = complaints_of_part(std::string(comparison) + R"(scenarios = ["outage-then-limit"]
 set = ["clint=7"]
 metrics = { requests = "10%" }
 )");
@@ -62,7 +62,7 @@ TEST(SuiteParts, AQuestionByItsName) {
   EXPECT_EQ(read(std::string(comparison) + rest)->compare[0].asking, stats::Asking::not_worse);
   EXPECT_EQ(read(std::string(comparison) + "question = \"equivalent\"\n" + rest)->compare[0].asking,
             stats::Asking::equivalent);
-  EXPECT_NE(complaints(std::string(comparison) + "question = \"beter\"\n" + rest)
+  EXPECT_NE(complaints_of_part(std::string(comparison) + "question = \"beter\"\n" + rest)
                 .find("s.toml:4:12: error: unknown question 'beter', did you mean 'better'?"),
             std::string::npos);
 }
@@ -82,13 +82,13 @@ contract = { cap = "8s" }
   EXPECT_EQ(suite->check[0].subjects.size(), 1u);
   EXPECT_EQ(suite->check[0].contract->contract.cap, Duration::s(9));
   EXPECT_EQ(suite->check[1].contract->contract.cap, Duration::s(8));
-  EXPECT_NE(complaints("[[check]]\nsubjects = [\"full-jitter\"]\ncontract = { cap = \"8s\" }\n")
+  EXPECT_NE(complaints_of_part("[[check]]\nsubjects = [\"full-jitter\"]\ncontract = { cap = \"8s\" }\n")
                 .find("state contracts of their own"),
             std::string::npos);
 }
 
 TEST(SuiteParts, AWaiverNamesWhatIsThere) {
-  const std::string wrong = complaints(R"([[check]]
+  const std::string wrong = complaints_of_part(R"([[check]]
 subjects = ["full-jitter"]
 invariants = ["cap-respected"]
 waivers = [

@@ -117,6 +117,7 @@ const std::vector<Wall> walls = {
     {"<Eigen/", {"stats/regression.cpp", "stats/resample.cpp"}},
     {"<rapidcheck", {"properties/search.cpp", "sim/properties_test.cpp"}},
     {"<CLI/", {"ci/main.cpp"}},
+    {"<mpi.h>", {"ci/crew/mpi.cpp"}},
     {"<benchmark/", {"ci/bench/parts.cpp"}},
     {"<gtest/", {"properties/gtest.hpp"}},
     {"<gmock/", {}},

@@ -8,7 +8,7 @@ namespace retrygate {
 namespace {
 
 Instant at(double s) { return {Duration::seconds(s)}; }
-Ended failed(double s, std::int64_t number = 1, Status status = Status::http(503)) {
+Ended failed_at(double s, std::int64_t number = 1, Status status = Status::http(503)) {
   return {status, number, true, at(s)};
 }
 Ended succeeded(double s, std::int64_t number = 1) { return {Status::http(200), number, false, at(s)}; }
@@ -18,7 +18,7 @@ template <class Kind>
 int granted(const Budget& b, typename Kind::Memory& m, double s, int tries) {
   int count = 0;
   typename Kind::Charge charge;
-  for (int i = 0; i < tries; ++i) count += Kind::withdraw(b, m, charge, failed(s)) ? 1 : 0;
+  for (int i = 0; i < tries; ++i) count += Kind::withdraw(b, m, charge, failed_at(s)) ? 1 : 0;
   return count;
 }
 
@@ -39,12 +39,12 @@ TEST(RatioBudget, ReserveAndShareOfTheCalls) {
   RatioBudget::Charge charge;
   EXPECT_EQ(granted<RatioBudget>(b, m, 0, 1000), 100);
   for (int i = 0; i < 50; ++i) RatioBudget::told(b, m, charge, succeeded(0.5));
-  for (int i = 0; i < 50; ++i) RatioBudget::told(b, m, charge, failed(0.5, 2));  // retries are no calls
+  for (int i = 0; i < 50; ++i) RatioBudget::told(b, m, charge, failed_at(0.5, 2));  // retries are no calls
   EXPECT_EQ(granted<RatioBudget>(b, m, 0.5, 1000), 10);
   // The retries are forgotten after a window and at most a tenth more; the calls no later than a window.
-  RatioBudget::told(b, m, charge, failed(10.4, 2));
+  RatioBudget::told(b, m, charge, failed_at(10.4, 2));
   EXPECT_EQ(granted<RatioBudget>(b, m, 10.4, 1000), 0);
-  RatioBudget::told(b, m, charge, failed(11, 2));
+  RatioBudget::told(b, m, charge, failed_at(11, 2));
   EXPECT_EQ(granted<RatioBudget>(b, m, 11, 1000), 100);
 }
 
@@ -57,9 +57,9 @@ TEST(RatioBudget, HoldsInEveryWindow) {
   Rng rng{Seed{5}};
   for (double s = 0; s < 30; s += rng.unit() * (std::fmod(s, 7) < 3 ? 0.5 : 0.02)) {
     calls.push_back(s);
-    RatioBudget::told(b, m, charge, failed(s));
+    RatioBudget::told(b, m, charge, failed_at(s));
     for (int i = 0; i < 3; ++i) {
-      if (RatioBudget::withdraw(b, m, charge, failed(s))) retries.push_back(s);
+      if (RatioBudget::withdraw(b, m, charge, failed_at(s))) retries.push_back(s);
     }
   }
   ASSERT_GT(retries.size(), 100U);
@@ -78,24 +78,24 @@ TEST(GrpcThrottle, TheProposalsExample) {
   GrpcThrottle::Memory m;
   GrpcThrottle::Charge charge;
   const auto fail = [&] {
-    GrpcThrottle::told(b, m, charge, failed(0));
-    return GrpcThrottle::withdraw(b, m, charge, failed(0));
+    GrpcThrottle::told(b, m, charge, failed_at(0));
+    return GrpcThrottle::withdraw(b, m, charge, failed_at(0));
   };
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(fail()) << i;
   EXPECT_FALSE(fail());
   for (int i = 0; i < 10; ++i) GrpcThrottle::told(b, m, charge, succeeded(0));
-  EXPECT_TRUE(GrpcThrottle::withdraw(b, m, charge, failed(0)));  // 6 tokens
-  EXPECT_FALSE(fail());                                          // 5
+  EXPECT_TRUE(GrpcThrottle::withdraw(b, m, charge, failed_at(0)));  // 6 tokens
+  EXPECT_FALSE(fail());                                             // 5
   // Tokens stay within 0 and the maximum: after 100 failures 51 successes are needed, not more.
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(fail());
   for (int i = 0; i < 50; ++i) GrpcThrottle::told(b, m, charge, succeeded(0));
-  EXPECT_FALSE(GrpcThrottle::withdraw(b, m, charge, failed(0)));
+  EXPECT_FALSE(GrpcThrottle::withdraw(b, m, charge, failed_at(0)));
   GrpcThrottle::told(b, m, charge, succeeded(0));
-  EXPECT_TRUE(GrpcThrottle::withdraw(b, m, charge, failed(0)));
+  EXPECT_TRUE(GrpcThrottle::withdraw(b, m, charge, failed_at(0)));
   // What is not worth a retry costs nothing.
   m = {};
   for (int i = 0; i < 100; ++i) GrpcThrottle::told(b, m, charge, {Status::grpc(3), 1, false, {}});
-  EXPECT_TRUE(GrpcThrottle::withdraw(b, m, charge, failed(0)));
+  EXPECT_TRUE(GrpcThrottle::withdraw(b, m, charge, failed_at(0)));
 }
 
 // botocore, retries/quota.py and standard.py: 500 tokens, 5 a retry, 10 after a timeout; a success gives back
@@ -109,7 +109,7 @@ TEST(AwsQuota, CostsAndRefunds) {
   for (int i = 0; i < 5; ++i) AwsQuota::told(b, m, charge, succeeded(0));
   EXPECT_EQ(granted<AwsQuota>(b, m, 0, 1000), 1);
   m = {};
-  const auto timeout = failed(0, 1, Status::transport(TransportError::timeout));
+  const auto timeout = failed_at(0, 1, Status::transport(TransportError::timeout));
   EXPECT_TRUE(AwsQuota::withdraw(b, m, charge, timeout));
   EXPECT_EQ(m.missing, 10);
   AwsQuota::told(b, m, charge, succeeded(0, 2));
@@ -118,7 +118,7 @@ TEST(AwsQuota, CostsAndRefunds) {
   EXPECT_EQ(m.missing, 0);  // never above its capacity
   // Two retries, of which the last succeeds: the first one's cost is lost.
   EXPECT_TRUE(AwsQuota::withdraw(b, m, charge, timeout));
-  EXPECT_TRUE(AwsQuota::withdraw(b, m, charge, failed(0, 2)));
+  EXPECT_TRUE(AwsQuota::withdraw(b, m, charge, failed_at(0, 2)));
   AwsQuota::told(b, m, charge, succeeded(0, 3));
   EXPECT_EQ(m.missing, 10);
 }
@@ -154,7 +154,7 @@ TEST(AwsAdaptive, TheSpecificationsSequence) {
         Row{false, 2.8, 5.66528, 4.200373}, Row{false, 3.0, 4.333056, 4.282037},
         Row{true, 3.2, 4.333056, 2.997426}, Row{false, 3.4, 4.333056, 3.452226}}) {
     Ended e = succeeded(row.s);
-    if (row.throttle) e = failed(row.s, 1, Status::http(429));
+    if (row.throttle) e = failed_at(row.s, 1, Status::http(429));
     AwsAdaptive::told(adaptive, m, charge, e);
     EXPECT_NEAR(m.measured_per_s, row.measured, 5e-7) << row.s;
     EXPECT_NEAR(m.rate_per_s, row.rate, 5e-7) << row.s;
@@ -190,7 +190,7 @@ TEST(AwsAdaptive, SendsWaitForTheirToken) {
   for (int i = 0; i < 1000; ++i)  // nothing was throttled yet
     EXPECT_EQ(AwsAdaptive::ask(adaptive, m, at(0), rng), Duration{});
   // The very first answer throttles: nothing was measured, the rate is the least one, 1 send in 2 s.
-  AwsAdaptive::told(adaptive, m, charge, failed(0, 1, Status::http(429)));
+  AwsAdaptive::told(adaptive, m, charge, failed_at(0, 1, Status::http(429)));
   EXPECT_EQ(m.rate_per_s, 0.5);
   EXPECT_EQ(AwsAdaptive::ask(adaptive, m, at(0), rng), Duration::s(2));
   EXPECT_EQ(AwsAdaptive::ask(adaptive, m, at(1.5), rng), Duration::ms(500));
@@ -209,7 +209,7 @@ TEST(SreThrottle, RefusesByTheEquation) {
   Rng rng{Seed{3}};
   for (int i = 0; i < 10'000; ++i) {
     ASSERT_TRUE(SreThrottle::ask(b, m, at(1), rng)) << i;
-    SreThrottle::told(b, m, charge, i % 2 == 0 ? succeeded(1) : failed(1));
+    SreThrottle::told(b, m, charge, i % 2 == 0 ? succeeded(1) : failed_at(1));
   }
   m = {};
   m.requests[0] = 300;

@@ -26,10 +26,6 @@ Parts parts_of(const Contract& c) {
   return parts;
 }
 
-bool replaces_growth(JitterKind kind) {
-  return kind == JitterKind::decorrelated || kind == JitterKind::decorrelated_v2;
-}
-
 // `ratio` and `max` beside the other keys: the way to set a jitter's width on the command line.
 void read_width(Reader& table, Contract& c) {
   if (!c.jitter) return;

@@ -27,10 +27,6 @@ std::vector<std::string_view> words(const std::array<std::string_view, N>& names
   return {names.begin(), names.end()};
 }
 
-bool replaces_growth(JitterKind kind) {
-  return kind == JitterKind::decorrelated || kind == JitterKind::decorrelated_v2;
-}
-
 bool needs_argument(JitterKind kind) {
   return kind == JitterKind::proportional || kind == JitterKind::additive;
 }

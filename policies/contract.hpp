@@ -23,6 +23,10 @@ enum class JitterKind : std::uint8_t {
 };
 enum class CapKind : std::uint8_t { hard, clamp, before_jitter };
 std::string_view to_string(GrowthKind);
+// Does it draw from the delay before, instead of a ceiling that grows?
+constexpr bool replaces_growth(JitterKind kind) {
+  return kind == JitterKind::decorrelated || kind == JitterKind::decorrelated_v2;
+}
 std::string_view to_string(JitterKind);
 std::string_view to_string(CapKind);
 

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "policies/base/testing.hpp"
+
 namespace retrygate {
 namespace {
 
@@ -13,20 +15,14 @@ using testing::HasSubstr;
 
 class FindContract : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string file(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ + "/" + name) << text;
-    return folder_ + "/" + name;
-  }
+  std::string file(const std::string& name, const std::string& text) { return scratch_.file(name, text); }
   static std::string faults(const std::string& reference) {
     const auto found = find_contract(reference, {"--contract", 1, 1});
     return found ? "" : to_string(found.error());
   }
 
  private:
-  std::string folder_ =
-      testing::TempDir() + "find_contract_" + testing::UnitTest::GetInstance()->current_test_info()->name();
+  Scratch scratch_;
 };
 
 TEST_F(FindContract, AWholeFileATableOrOneOfSeveral) {

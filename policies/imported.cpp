@@ -9,7 +9,7 @@
 namespace retrygate {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string toml_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -22,7 +22,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string written(const Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value.data)) return quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&value.data)) return toml_quoted(*text);
   if (const auto* integer = std::get_if<std::int64_t>(&value.data)) return fmt::format("{}", *integer);
   if (const auto* flag = std::get_if<bool>(&value.data)) return *flag ? "true" : "false";
   if (const auto* number = std::get_if<double>(&value.data)) {

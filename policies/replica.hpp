@@ -11,6 +11,9 @@
 
 namespace retrygate {
 
+// What most libraries count in.
+inline constexpr Duration ms = Duration::ms(1);
+
 // The parameters of a law that is a function; what each means is the function's business.
 struct Numbers {
   Duration base;

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string faults(const std::string& text) {
+std::string faults_of_trace(const std::string& text) {
   const auto trace = parse_trace(text, "t.csv", Duration::s(5));
   return trace ? "" : to_string(trace.error());
 }
@@ -61,27 +61,28 @@ TEST(Trace, TimesInSecondsAndNanoseconds) {
 
 TEST(Trace, EveryFaultHasItsPlace) {
   const std::string header = "client,call,attempt,start,end,status\n";
-  EXPECT_THAT(faults(""), HasSubstr("t.csv:1:1: error: an empty file"));
-  EXPECT_THAT(faults("client,call,start,end\n"),
+  EXPECT_THAT(faults_of_trace(""), HasSubstr("t.csv:1:1: error: an empty file"));
+  EXPECT_THAT(faults_of_trace("client,call,start,end\n"),
               AllOf(HasSubstr("no column 'attempt'"), HasSubstr("no column 'status'")));
-  EXPECT_THAT(faults(header), HasSubstr("no attempt is recorded"));
-  EXPECT_THAT(faults(header + "a,1,1,0s,1s\n"),
+  EXPECT_THAT(faults_of_trace(header), HasSubstr("no attempt is recorded"));
+  EXPECT_THAT(faults_of_trace(header + "a,1,1,0s,1s\n"),
               HasSubstr("t.csv:2:1: error: this line has 5 cells, the header has 6"));
-  EXPECT_THAT(faults(header + "a,1,0,0s,1s,503\n"), HasSubstr("t.csv:2:5: error: '0' is no attempt number"));
-  EXPECT_THAT(faults(header + "a,1,1,0,1s,503\n"), HasSubstr("t.csv:2:7: error: "));
-  EXPECT_THAT(faults(header + "a,1,1,2s,1s,503\n"),
+  EXPECT_THAT(faults_of_trace(header + "a,1,0,0s,1s,503\n"),
+              HasSubstr("t.csv:2:5: error: '0' is no attempt number"));
+  EXPECT_THAT(faults_of_trace(header + "a,1,1,0,1s,503\n"), HasSubstr("t.csv:2:7: error: "));
+  EXPECT_THAT(faults_of_trace(header + "a,1,1,2s,1s,503\n"),
               HasSubstr("t.csv:2:10: error: this attempt ends (1s) before it starts (2s)"));
-  EXPECT_THAT(faults(header + "a,1,1,0s,1s,busy\n"),
+  EXPECT_THAT(faults_of_trace(header + "a,1,1,0s,1s,busy\n"),
               HasSubstr("t.csv:2:13: error: 'busy' is no HTTP status"));
-  EXPECT_THAT(faults(header + "a,1,1,0s,1s,503\na,1,3,5s,6s,503\n"),
+  EXPECT_THAT(faults_of_trace(header + "a,1,1,0s,1s,503\na,1,3,5s,6s,503\n"),
               HasSubstr("t.csv:3:5: error: client a, call 1: attempt 3 where attempt 2 is due"));
-  EXPECT_THAT(faults(header + "a,1,1,0s,1s,503\na,1,1,5s,6s,503\n"),
+  EXPECT_THAT(faults_of_trace(header + "a,1,1,0s,1s,503\na,1,1,5s,6s,503\n"),
               HasSubstr("attempt 1 where attempt 2 is due"));
-  EXPECT_THAT(faults(header + "a,1,1,0s,2s,503\na,1,2,1s,3s,503\n"),
+  EXPECT_THAT(faults_of_trace(header + "a,1,1,0s,2s,503\na,1,2,1s,3s,503\n"),
               HasSubstr("t.csv:3:5: error: attempt 2 starts before attempt 1 has ended"));
-  EXPECT_THAT(faults("client,call,attempt,start_ns,end_ns,status\na,1,1,0.5,1,503\n"),
+  EXPECT_THAT(faults_of_trace("client,call,attempt,start_ns,end_ns,status\na,1,1,0.5,1,503\n"),
               HasSubstr("'0.5' is no whole number of nanoseconds"));
-  EXPECT_THAT(faults("client,call,attempt,start,end,status,idempotent\na,1,1,0s,1s,503,maybe\n"),
+  EXPECT_THAT(faults_of_trace("client,call,attempt,start,end,status,idempotent\na,1,1,0s,1s,503,maybe\n"),
               HasSubstr("t.csv:2:17: error: 'maybe' is neither true nor false"));
 }
 

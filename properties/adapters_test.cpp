@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "policies/base/testing.hpp"
 #include "policies/find_contract.hpp"
 #include "properties/outside.hpp"
 
@@ -49,7 +50,8 @@ TEST(Adapters, ExampleInNode) {
 
 TEST(Adapters, ExampleInGo) {
   if (!is_there("go version")) GTEST_SKIP() << "no go here";
-  const std::string program = testing::TempDir() + "retrygate_full_jitter_go";
+  const Scratch scratch;
+  const std::string program = scratch.path() / "full_jitter_go";
   ASSERT_EQ(std::system(
                 fmt::format("GO111MODULE=off GOFLAGS= go build -o '{}' '{}full_jitter.go'", program, examples)
                     .c_str()),

@@ -79,6 +79,11 @@ long double first_v2(long double share) {
 
 }  // namespace
 
+bool chained(const Contract& c) {
+  return c.jitter &&
+         (c.jitter->kind == JitterKind::decorrelated || c.jitter->kind == JitterKind::decorrelated_v2);
+}
+
 std::optional<Support> ceiling_of(const Contract& c, std::int64_t n) {
   if (!c.growth) return std::nullopt;
   const auto retry = static_cast<long double>(n);

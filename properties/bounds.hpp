@@ -19,6 +19,12 @@ struct Support {
   }
 };
 
+// The largest Duration.
+inline constexpr long double without_end = 9223372036854775807.0L;
+
+// Does every delay depend on the one before it?
+bool chained(const Contract&);
+
 // The ceiling of retry n >= 1 before jitter and cap; saturates at the largest Duration. Nothing when no
 // growth is promised.
 std::optional<Support> ceiling_of(const Contract&, std::int64_t n);

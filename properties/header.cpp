@@ -53,7 +53,7 @@ std::optional<std::int64_t> seconds_of(std::string_view date) {
   return (sys_days{on} + hours{*h} + minutes{*m} + seconds{*s} - start_of_time).count();
 }
 
-long double number(Duration d) { return static_cast<long double>(d.ns()); }
+long double in_ns(Duration d) { return static_cast<long double>(d.ns()); }
 
 }  // namespace
 
@@ -92,7 +92,7 @@ Heeded heeded(const Contract& c, Duration asked, const Support& own) {
     if (c.retry_after_over == RetryAfterOver::clip && !stops) h.may_stop = false;
     asked = *c.retry_after_max;
   }
-  const long double told = number(asked);
+  const long double told = in_ns(asked);
   if (rule == RetryAfterRule::floor) {
     h.wait.lo = std::max(own.lo, told);
     h.wait.hi = std::max(own.hi, told);

@@ -14,7 +14,7 @@ constexpr std::size_t sends_after_the_end = 3;
 
 class World final : public Clock, public Transport {
  public:
-  World(const Case& c, const Surroundings& around, Trace& trace)
+  World(const Case& c, const Surroundings& around, Observed& trace)
       : around_(around), trace_(trace), now_{c.started}, wall_ahead_(around.wall) {
     if (around.deadline) deadline_ = now_ + *around.deadline;
   }
@@ -62,7 +62,7 @@ class World final : public Clock, public Transport {
   }
 
   const Surroundings& around_;
-  Trace& trace_;
+  Observed& trace_;
   Instant now_;
   Duration wall_ahead_;
   Instant deadline_ = Instant::never();
@@ -72,8 +72,8 @@ class World final : public Clock, public Transport {
 
 }  // namespace
 
-Trace observe(AnyLoop::Client& client, const Case& c, const Surroundings& around) {
-  Trace trace;
+Observed observe(AnyLoop::Client& client, const Case& c, const Surroundings& around) {
+  Observed trace;
   World world(c, around, trace);
   Rng rng = StreamKey(Seed{c.seed}, Stream::policy).at(c.client, c.call);
   try {
@@ -89,7 +89,7 @@ Trace observe(AnyLoop::Client& client, const Case& c, const Surroundings& around
   return trace;
 }
 
-Trace observe(const Subject& subject, const Case& c, const Surroundings& around) {
+Observed observe(const Subject& subject, const Case& c, const Surroundings& around) {
   return observe(*loop_of(subject).client(), c, around);
 }
 

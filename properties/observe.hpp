@@ -33,7 +33,8 @@ struct Slept {
   std::size_t attempts = 0;  // that were made before
 };
 
-struct Trace {
+// What a call was seen to do.
+struct Observed {
   std::vector<Sent> sent;
   std::vector<Slept> slept;
   std::optional<Instant> cancelled;  // when
@@ -44,9 +45,9 @@ struct Trace {
 };
 
 // One call of a client. The texts of its outcomes live as long as `surroundings`' answers keep them.
-Trace observe(AnyLoop::Client&, const Case&, const Surroundings&);
+Observed observe(AnyLoop::Client&, const Case&, const Surroundings&);
 // Of a fresh client: of the subject's loop, or of our own around its policy.
-Trace observe(const Subject&, const Case&, const Surroundings&);
+Observed observe(const Subject&, const Case&, const Surroundings&);
 AnyLoop loop_of(const Subject&);
 
 }  // namespace retrygate

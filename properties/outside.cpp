@@ -23,7 +23,7 @@ struct Ending {
 };
 
 // A call that is put to the program: it is told of endings until it stops or has been told of `attempts`.
-struct Script {
+struct Errand {
   std::int64_t attempts = 1;
   std::function<Ending(std::int64_t attempt, Instant started)> ending;
   Duration pause = {};  // before the call begins
@@ -36,7 +36,7 @@ struct Script {
 struct Lane {
   std::int64_t client = 0;
   std::int64_t first_call = 0;
-  std::vector<Script> calls;
+  std::vector<Errand> calls;
 };
 
 // Virtual time stands still after that long: no program has to know dates beyond it.
@@ -110,7 +110,7 @@ class Conductor {
   };
 
   static Question question(Place& p, Trace& into) {
-    const Script& script = p.lane->calls[p.call];
+    const Errand& script = p.lane->calls[p.call];
     if (p.attempt == 0) {
       p.now = std::min(p.now + script.pause, end_of_time);
       p.call_started = p.now;
@@ -150,7 +150,7 @@ class Conductor {
     TracedAttempt& a = into.calls[p.traced].attempts.back();
     a.followed = Followed{decision.stops(), decision.delay(),
                           decision.stops() ? std::optional(decision.why()) : std::nullopt};
-    const Script& script = p.lane->calls[p.call];
+    const Errand& script = p.lane->calls[p.call];
     const auto told = static_cast<std::int64_t>(++p.attempt);
     const auto most =
         script.numbers.empty() ? script.attempts : static_cast<std::int64_t>(script.numbers.size());
@@ -215,7 +215,7 @@ class Plan {
       statuses.push_back(Status::transport(static_cast<TransportError>(e)));
     for (const Status status : statuses) {
       for (const bool idempotent : {true, false}) {
-        Script once{1, [status](std::int64_t, Instant) { return Ending{status}; }};
+        Errand once{1, [status](std::int64_t, Instant) { return Ending{status}; }};
         once.idempotent = idempotent;
         add(lanes, {std::move(once)});
       }
@@ -280,7 +280,7 @@ class Plan {
         std::min(contract_.elapsed.value_or(Duration::max()), contract_.deadline.value_or(Duration::max()));
     for (std::int64_t permille = 0; permille < 1300; permille += 10) {
       for (const std::int64_t attempts : {1, 2, 8}) {
-        Script call{attempts, [=, this](std::int64_t n, Instant) {
+        Errand call{attempts, [=, this](std::int64_t n, Instant) {
                       Ending e{failure_};
                       e.not_before = limit.scaled(static_cast<double>(permille * n) / 1000.0 /
                                                   static_cast<double>(attempts));
@@ -309,7 +309,7 @@ class Plan {
   std::vector<Lane> sequences() {
     std::vector<Lane> lanes;
     for (int i = 0; i < 64; ++i) {
-      Script call = fails(70);
+      Errand call = fails(70);
       call.pause = Duration::s(i);
       add(lanes, {std::move(call)});
     }
@@ -320,7 +320,7 @@ class Plan {
   std::vector<Lane> jumps() {
     std::vector<Lane> lanes;
     for (const std::int64_t n : {std::int64_t{10'000}, std::int64_t{1'000'000}, std::int64_t{1} << 31}) {
-      Script call = fails(9);
+      Errand call = fails(9);
       call.numbers = {1, 2, 3, 4, 5, 6, 7, 8, n};
       add(lanes, {std::move(call)});
     }
@@ -330,24 +330,24 @@ class Plan {
   static constexpr std::int64_t dense_to = 1100;
 
  private:
-  Script fails(std::int64_t attempts) const {
+  Errand fails(std::int64_t attempts) const {
     return {attempts, [status = failure_](std::int64_t, Instant) { return Ending{status}; }};
   }
-  Script succeeds(std::int64_t at) const {
+  Errand succeeds(std::int64_t at) const {
     return {at, [status = failure_, at](std::int64_t n, Instant) {
               return Ending{n < at ? status : Status::http(200)};
             }};
   }
   template <class Text>
-  Script hinted(std::int64_t at, Status status, Text text) const {
+  Errand hinted(std::int64_t at, Status status, Text text) const {
     return {at, [=, this](std::int64_t n, Instant now) {
               return n < at ? Ending{failure_} : Ending{status, text(now)};
             }};
   }
-  void add(std::vector<Lane>& lanes, std::vector<Script> calls) {
+  void add(std::vector<Lane>& lanes, std::vector<Errand> calls) {
     lanes.push_back({clients_++, 0, std::move(calls)});
   }
-  std::vector<Lane> fresh(std::size_t n, const std::vector<Script>& calls) {
+  std::vector<Lane> fresh(std::size_t n, const std::vector<Errand>& calls) {
     std::vector<Lane> lanes;
     for (std::size_t i = 0; i < n; ++i) add(lanes, calls);
     return lanes;

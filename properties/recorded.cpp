@@ -19,8 +19,6 @@ namespace {
 
 using Complaint = std::optional<std::string>;
 
-constexpr long double without_end = 9223372036854775807.0L;
-
 // One attempt whose follow-up is known, with what it takes to judge it.
 struct Seen {
   const TracedCall* call;
@@ -49,11 +47,6 @@ bool own(const Seen& s, const Contract& c) {
   if (s.stopped || succeeded(s)) return false;
   if (!s.attempt->has_header) return true;
   return !s.header_unclear && (!s.asked || c.retry_after == RetryAfterRule::ignore);
-}
-
-bool chained(const Contract& c) {
-  return c.jitter &&
-         (c.jitter->kind == JitterKind::decorrelated || c.jitter->kind == JitterKind::decorrelated_v2);
 }
 
 // Where the delay lies without a header, as far as the contract and what is known of the call say.
@@ -95,7 +88,7 @@ std::string place(const Seen& s) {
   return text;
 }
 
-std::string interval(const Support& s) {
+std::string interval_in_ns(const Support& s) {
   return fmt::format("[{:.0f}ns, {:.0f}ns]", static_cast<double>(s.lo), static_cast<double>(s.hi));
 }
 
@@ -179,7 +172,7 @@ std::optional<Finding> in_bounds(const std::vector<Seen>& all, const Rules& k) {
   return each(all, k, own_delays(k.contract), [&](const Seen& s) -> Complaint {
     const auto support = own_support(s, k.contract);
     if (!support || support->holds(s.wait)) return {};
-    return fmt::format("the delay is {}, outside {}", to_string(s.wait), interval(*support));
+    return fmt::format("the delay is {}, outside {}", to_string(s.wait), interval_in_ns(*support));
   });
 }
 
@@ -217,10 +210,11 @@ std::optional<Finding> not_zero(const std::vector<Seen>& all, const Rules& k) {
     const auto support = own_support(s, c);
     if (s.wait != Duration{} || !support || support->hi < ns(c.tick)) return {};
     if (support->lo >= ns(c.tick))
-      return fmt::format("the delay is 0, where {} is configured", interval(*support));
+      return fmt::format("the delay is 0, where {} is configured", interval_in_ns(*support));
     const auto& [zero, of] = zeros.at(number(s));
     if (of < delays_asked || zero < of) return {};
-    return fmt::format("all {} delays of this retry are 0, where {} is configured", of, interval(*support));
+    return fmt::format("all {} delays of this retry are 0, where {} is configured", of,
+                       interval_in_ns(*support));
   });
 }
 
@@ -349,13 +343,6 @@ std::optional<Finding> all_retryable(const std::vector<Seen>& all, const Rules& 
       });
 }
 
-bool surely_not_sent(Status s) {
-  using enum TransportError;
-  const std::array never_left{dns, connect_refused, connect_timeout, tls};
-  return std::any_of(never_left.begin(), never_left.end(),
-                     [&](TransportError e) { return s == Status::transport(e); });
-}
-
 std::optional<Finding> no_unsafe_repeat(const std::vector<Seen>& all, const Rules& k) {
   if (!k.contract.idempotent_only.value_or(false)) return std::nullopt;
   return each(
@@ -380,13 +367,13 @@ Support own_or_anything(const Seen& s, const Contract& c) {
 bool beyond_the_timer(const Seen& s, const Contract& c) {
   return c.timer_max && s.asked && *s.asked > *c.timer_max;
 }
-bool hinted(const Seen& s) { return s.asked && !s.header_unclear && !succeeded(s); }
+bool was_hinted(const Seen& s) { return s.asked && !s.header_unclear && !succeeded(s); }
 
 std::optional<Finding> not_early(const std::vector<Seen>& all, const Rules& k) {
   const Contract& c = k.contract;
   if (!heeds(c) || *c.retry_after == RetryAfterRule::max) return std::nullopt;
   return each(
-      all, k, [&](const Seen& s) { return hinted(s) && !s.stopped && !beyond_the_timer(s, c); },
+      all, k, [&](const Seen& s) { return was_hinted(s) && !s.stopped && !beyond_the_timer(s, c); },
       [&](const Seen& s) -> Complaint {
         const Heeded rule = heeded(c, *s.asked, Support{0, without_end, 0});
         if (ns(s.wait) >= rule.wait.lo - ns(c.tick)) return {};
@@ -397,7 +384,7 @@ std::optional<Finding> not_early(const std::vector<Seen>& all, const Rules& k) {
 std::optional<Finding> after_bounded(const std::vector<Seen>& all, const Rules& k) {
   const Contract& c = k.contract;
   if (!heeds(c)) return std::nullopt;
-  return each(all, k, hinted, [&](const Seen& s) -> Complaint {
+  return each(all, k, was_hinted, [&](const Seen& s) -> Complaint {
     const Support mine = own_or_anything(s, c);
     const Heeded rule = heeded(c, *s.asked, mine);
     if (s.stopped) {
@@ -442,7 +429,7 @@ std::optional<Finding> zero(const std::vector<Seen>& all, const Rules& k) {
   if (!heeds(c) || *c.retry_after == RetryAfterRule::max || !own1 || own1->lo <= own1->slack)
     return std::nullopt;
   return each(
-      all, k, [](const Seen& s) { return hinted(s) && !s.stopped && *s.asked == Duration{}; },
+      all, k, [](const Seen& s) { return was_hinted(s) && !s.stopped && *s.asked == Duration{}; },
       [&](const Seen& s) -> Complaint {
         const auto mine = own_support(s, c);
         if (!mine || ns(s.wait) >= mine->lo - mine->slack) return {};
@@ -499,7 +486,7 @@ std::optional<Finding> isolated(const std::vector<Seen>& all, const Rules& k) {
         const auto support = own_support(s, c);
         if (!support || support->holds(s.wait) || wrong.contains(number(s))) return {};
         return fmt::format("beside or after another call of the client the delay is {}, outside {}",
-                           to_string(s.wait), interval(*support));
+                           to_string(s.wait), interval_in_ns(*support));
       });
 }
 
@@ -522,7 +509,7 @@ std::optional<Finding> reset(const std::vector<Seen>& all, const Rules& k) {
         const auto support = own_support(s, c);
         if (!support || support->holds(s.wait) || wrong.contains(number(s))) return {};
         return fmt::format("after a call of the client that succeeded the delay is {}, outside {}",
-                           to_string(s.wait), interval(*support));
+                           to_string(s.wait), interval_in_ns(*support));
       });
 }
 
@@ -541,12 +528,6 @@ std::optional<Finding> amplification(const std::vector<Seen>& all, const Rules& 
 bool jittered(const Contract& c) {
   return c.jitter && c.jitter->kind != JitterKind::none && support_of(c, 1, std::nullopt) &&
          (!c.max_attempts || *c.max_attempts > 1);
-}
-
-// Retries whose law is tested. A chained delay depends on the one before: only its first has one law for all.
-std::vector<std::int64_t> retries(const Contract& c) {
-  if (chained(c)) return {1};
-  return {1, 2, 4, 8};
 }
 
 // The own delays of one retry. None where some calls ended for lack of time: the delays that are left are
@@ -583,7 +564,7 @@ Finding seen_enough(std::size_t most) {
 
 std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Contract& c, double alpha) {
   if (!jittered(c)) return std::nullopt;
-  auto numbers = retries(c);
+  auto numbers = retries_of_one_law(c);
   if (numbers.size() == 1) numbers = {1, 2, 4};  // decorrelated: each with the delay before it
   std::size_t most = 0;
   for (const std::int64_t retry : numbers) {
@@ -601,7 +582,7 @@ std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Contract& 
 
 std::optional<Finding> fleet_spreads(const std::vector<Seen>& all, const Contract& c, double alpha) {
   if (!jittered(c)) return std::nullopt;
-  const auto numbers = retries(c);
+  const auto numbers = retries_of_one_law(c);
   std::size_t most = 0;
   for (const std::int64_t retry : numbers) {
     const auto law = law_of(c, retry, std::nullopt);
@@ -649,7 +630,7 @@ std::optional<Finding> alive_at_cap(const std::vector<Seen>& all, const Contract
 // Pairs for the first retries, tested one retry at a time.
 Finding independent(const Contract& c, double alpha, std::string_view whose,
                     const std::function<Pairs(std::int64_t retry)>& draw) {
-  auto numbers = retries(c);
+  auto numbers = retries_of_one_law(c);
   numbers.resize(std::min<std::size_t>(2, numbers.size()));
   std::size_t most = 0;
   for (const std::int64_t retry : numbers) {

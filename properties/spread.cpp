@@ -27,6 +27,11 @@ double hypergeometric_at_least(int k, int n, int marked, int drawn) {
 
 }  // namespace
 
+std::vector<std::int64_t> retries_of_one_law(const Contract& c) {
+  if (chained(c)) return {1};
+  return {1, 2, 4, 8};
+}
+
 double binomial_at_least(int k, int n, double p) {
   if (k <= 0 || p >= 1) return 1;
   if (p <= 0) return 0;

@@ -14,6 +14,10 @@ namespace retrygate {
 // a thousand.
 inline constexpr std::size_t draws_wanted = 2000;
 
+// Retries whose law is tested. A chained delay depends on the one before, so only its first has one law for
+// all.
+std::vector<std::int64_t> retries_of_one_law(const Contract&);
+
 // P(X >= k) of X ~ Binomial(n, p), summed term by term.
 double binomial_at_least(int k, int n, double p);
 

@@ -1,6 +1,7 @@
 #include "properties/walk.hpp"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 
 #include "properties/observe.hpp"
@@ -17,6 +18,13 @@ Status retryable(const Contract& c) {
 bool excused(const Contract& c, Stop why) {
   return (why == Stop::deadline && (c.elapsed || c.deadline)) || (why == Stop::budget && c.budget) ||
          (why == Stop::breaker && c.breaker);
+}
+
+bool surely_not_sent(Status s) {
+  using enum TransportError;
+  const std::array never_left{dns, connect_refused, connect_timeout, tls};
+  return std::any_of(never_left.begin(), never_left.end(),
+                     [&](TransportError e) { return s == Status::transport(e); });
 }
 
 const Step* Walk::wait_after(std::int64_t attempt) const {
@@ -70,7 +78,7 @@ Walk drive_loop(const Subject& subject, const Case& c, std::int64_t last, const 
   around.answer = [&](std::int64_t n, Instant at) {
     return n > last ? Scripted{{Status::http(200)}, {}} : script.answer(n, at);
   };
-  const Trace trace = observe(subject, c, around);
+  const Observed trace = observe(subject, c, around);
   Walk done;
   std::optional<Duration> previous;
   for (std::size_t i = 0; i < trace.sent.size() && static_cast<std::int64_t>(i) < last; ++i) {

@@ -25,6 +25,8 @@ class Slot {
 Status retryable(const Contract&);
 // May a call end so early for that reason: a time limit, a budget, a breaker that the contract has?
 bool excused(const Contract&, Stop why);
+// A request that ended so has surely not reached the server.
+bool surely_not_sent(Status);
 
 struct Step {
   std::int64_t attempt = 1;

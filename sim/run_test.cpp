@@ -21,7 +21,7 @@ NamedPolicy policy(const std::string& reference) {
   return *found;
 }
 
-Scenario scenario(const std::string& id, const std::vector<std::string>& overrides = {}) {
+Scenario shipped(const std::string& id, const std::vector<std::string>& overrides = {}) {
   auto found = find_scenario(id, {"test", 1, 1}, overrides);
   EXPECT_TRUE(found) << (found ? "" : to_string(found.error()));
   return *found;
@@ -44,7 +44,7 @@ void expect(const std::string& name, const Scenario& s, const Expected& expected
 }
 
 TEST(OutageThenLimit, PoliciesWithoutJitterAreExactForEverySeed) {
-  const Scenario s = scenario("outage-then-limit");
+  const Scenario s = shipped("outage-then-limit");
   // 12 attempts of 200 clients at t = 0.
   expect("immediate", s,
          {{"requests", 2400},
@@ -94,7 +94,7 @@ TEST(OutageThenLimit, JitterAgreesWithAnIndependentModel) {
   };
   constexpr int seeds = 200;
   for (const Row& row : rows) {
-    const Scenario s = scenario(row.scenario);
+    const Scenario s = shipped(row.scenario);
     const NamedPolicy p = policy(row.policy);
     std::map<std::string, std::vector<double>> samples;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -127,16 +127,16 @@ TEST(OutageThenLimit, JitterAgreesWithAnIndependentModel) {
 
 TEST(OutageThenLimitLan, TheFrontAndTheReplyTakeTheirTime) {
   // The front is never idle: 2400 * 0.1 ms, then the last reply's 12 ms; 1000 fit a half-open 100 ms.
-  expect("immediate", scenario("outage-then-limit-lan"),
+  expect("immediate", shipped("outage-then-limit-lan"),
          {{"requests", 2400}, {"gave_up", 200}, {"finish_s", 0.252}, {"peak_100ms", 1000}});
   // Independent Python model of the published experiment: last success at 5.7151 s.
-  expect("fixed", scenario("outage-then-limit-lan"),
+  expect("fixed", shipped("outage-then-limit-lan"),
          {{"requests", 1500}, {"completion_s", 5.7151}, {"peak_100ms", 200}, {"peak_1s", 400}});
 }
 
 TEST(RateLimitedFleet, WithoutJitterTheFleetIsDoneTogether) {
   // 200 + 400 + 800 ms of waiting and four attempts of 30.75 ms.
-  expect("exponential:base=200ms", scenario("rate-limited-fleet"),
+  expect("exponential:base=200ms", shipped("rate-limited-fleet"),
          {{"completion_s", 1.523},
           {"latency_mean_s", 1.523},
           {"latency_p95_s", 1.523},
@@ -150,7 +150,7 @@ TEST(RateLimitedFleet, WithoutJitterTheFleetIsDoneTogether) {
 TEST(FlakyService, BackoffSucceedsHalfAPointLessOftenThanFixed) {
   // Closed forms of the stationary process: 98.13144621871362 and 97.62435813802516 percent. The run
   // starts with no outage, which lifts both a little (below 0.04 points); a paired difference hardly.
-  const Scenario s = scenario("flaky-service");
+  const Scenario s = shipped("flaky-service");
   const NamedPolicy fixed = policy("fixed:base=100ms,max_attempts=4");
   const NamedPolicy backoff = policy("proportional:base=40ms,ratio=0.5,cap=1h,max_attempts=4");
   constexpr int seeds = 200;
@@ -175,7 +175,7 @@ TEST(FlakyService, BackoffSucceedsHalfAPointLessOftenThanFixed) {
 }
 
 TEST(Run, ACallThatHoldsTimeStillIsAnErrorThatNamesTheLimit) {
-  const auto totals = run(policy("immediate:max_attempts=1000000").policy, scenario("outage-then-limit"),
+  const auto totals = run(policy("immediate:max_attempts=1000000").policy, shipped("outage-then-limit"),
                           Seed{1}, {.name = "hasty"});
   ASSERT_FALSE(totals);
   const std::string message = to_string(totals.error());
@@ -184,7 +184,7 @@ TEST(Run, ACallThatHoldsTimeStillIsAnErrorThatNamesTheLimit) {
 }
 
 TEST(Run, TheHorizonCutsACallOff) {
-  const auto totals = run(policy("fixed").policy, scenario("outage-then-limit", {"horizon=1s"}), Seed{1});
+  const auto totals = run(policy("fixed").policy, shipped("outage-then-limit", {"horizon=1s"}), Seed{1});
   ASSERT_TRUE(totals);
   EXPECT_EQ(totals->unfinished, 200);
   EXPECT_EQ(totals->gave_up, 0);
@@ -192,12 +192,12 @@ TEST(Run, TheHorizonCutsACallOff) {
 }
 
 TEST(Run, TheSaltChangesThePolicyAndNotTheWorld) {
-  const Scenario s = scenario("flaky-service");
+  const Scenario s = shipped("flaky-service");
   const auto fixed = policy("fixed:max_attempts=4");
   EXPECT_EQ(*run(fixed.policy, s, Seed{7}), *run(fixed.policy, s, Seed{7}, {.policy_salt = 1}));
   EXPECT_NE(run(fixed.policy, s, Seed{7})->digest, run(fixed.policy, s, Seed{8})->digest);
   const auto full = policy("full-jitter");
-  const Scenario storm = scenario("outage-then-limit");
+  const Scenario storm = shipped("outage-then-limit");
   EXPECT_EQ(*run(full.policy, storm, Seed{7}), *run(full.policy, storm, Seed{7}));
   EXPECT_NE(run(full.policy, storm, Seed{7})->digest,
             run(full.policy, storm, Seed{7}, {.policy_salt = 1})->digest);

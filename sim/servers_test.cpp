@@ -4,14 +4,13 @@
 #include <cstdio>
 #include <fstream>
 
+#include "policies/base/testing.hpp"
 #include "sim/testing.hpp"
 
 namespace retrygate {
 namespace {
 
 using namespace testing_sim;
-
-const std::string once = "fixed:base=1ms,max_attempts=1";
 
 TEST(Outage, WindowsRepeat) {
   // Calls at 0, 0.5 .. 9.5 s; down in [1,2), [4,5), [7,8): 1, 1.5, 4, 4.5, 7, 7.5 fail.
@@ -25,8 +24,8 @@ TEST(Outage, WindowsRepeat) {
 }
 
 TEST(Outage, ALogOfWindowsAndCallersWhoHang) {
-  const std::string path = testing::TempDir() + "outages.csv";
-  std::ofstream(path) << "start,end\n2s,2.5s\n1s,1.2s\n1.1s,1.4s\n";
+  const Scratch scratch;
+  const std::string path = scratch.file("outages.csv", "start,end\n2s,2.5s\n1s,1.2s\n1.1s,1.4s\n");
   // Calls every 100 ms; the log's union is [1,1.4) and [2,2.5): 9 fail, each after its timeout.
   const Totals t =
       play(once, scenario("horizon = \"10s\"\nclients = 40\ninterval = \"100ms\"\nattempt_timeout = "

@@ -25,6 +25,8 @@ inline Scenario scenario(const std::string& toml) {
   return *made;
 }
 
+inline const std::string once = "fixed:base=1ms,max_attempts=1";
+
 inline Totals play(const std::string& reference, const Scenario& s, std::uint64_t seed = 1,
                    const RunOptions& options = {}) {
   auto totals = run(policy(reference), s, Seed{seed}, options);

@@ -11,8 +11,6 @@ namespace {
 
 using namespace testing_sim;
 
-const std::string once = "fixed:base=1ms,max_attempts=1";
-
 // P(all c servers busy), offered load a, customers lost (B) or waiting (C).
 double erlang_b(int c, double a) {
   double b = 1;

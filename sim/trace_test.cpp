@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policies/base/testing.hpp"
 #include "policies/trace.hpp"
 #include "sim/testing.hpp"
 
@@ -35,20 +36,14 @@ TEST(Trace, IsReadBackByCheck) {
 }
 
 TEST(Trace, ItsFirstAttemptsAreArrivalsAgain) {
-  const std::string path = testing::TempDir() + "arrivals.csv";
   std::vector<TraceRow> rows;
   const std::string server = "stages = [{ kind = \"queue\", service = \"exponential 20ms\" }]";
   const Totals t =
       play("full-jitter", scenario("arrivals = \"poisson\"\nrate_per_s = 40\nclients = 20\n" + server), 3,
            {.trace = &rows});
-  {
-    std::FILE* file = std::fopen(path.c_str(), "w");
-    const std::string text = trace_csv(rows);
-    std::fwrite(text.data(), 1, text.size(), file);
-    std::fclose(file);
-  }
+  const Scratch scratch;
+  const std::string path = scratch.file("arrivals.csv", trace_csv(rows));
   EXPECT_EQ(play("full-jitter", scenario("arrivals = \"trace\"\ntrace = \"" + path + "\"\n" + server), 3), t);
-  std::remove(path.c_str());
 }
 
 }  // namespace

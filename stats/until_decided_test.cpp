@@ -20,7 +20,7 @@ Question drawn(std::uint64_t seed, std::size_t n, double by, double margin) {
   return q;
 }
 
-Ruling one(const Question& q) { return decide_so_far(std::vector{q})->front(); }
+Ruling decided(const Question& q) { return decide_so_far(std::vector{q})->front(); }
 
 // The boundary by the formula of the source, worked out in R 4.2.2:
 // r2 <- (-2*log(.05)+log(-2*log(.05)+1))/200; n <- 200; sqrt(2*(n*r2+1)/(n^2*r2)*log(1+sqrt(n*r2+1)/.1))
@@ -35,52 +35,52 @@ TEST(Sequence, BoundaryAndItsInverse) {
 }
 
 TEST(Sequence, DecidesAtItsLooks) {
-  EXPECT_EQ(one(drawn(1, 49, 5, 1)).answer, Answer::inconclusive);
-  EXPECT_EQ(one(drawn(1, 49, 5, 1)).seeds_needed, 50u);
-  EXPECT_EQ(one(drawn(1, 50, 5, 1)).answer, Answer::fail);
-  EXPECT_EQ(one(drawn(1, 50, -5, 1)).answer, Answer::pass);
-  EXPECT_EQ(one(drawn(1, 2000, 1, 1)).answer, Answer::inconclusive);
+  EXPECT_EQ(decided(drawn(1, 49, 5, 1)).answer, Answer::inconclusive);
+  EXPECT_EQ(decided(drawn(1, 49, 5, 1)).seeds_needed, 50u);
+  EXPECT_EQ(decided(drawn(1, 50, 5, 1)).answer, Answer::fail);
+  EXPECT_EQ(decided(drawn(1, 50, -5, 1)).answer, Answer::pass);
+  EXPECT_EQ(decided(drawn(1, 2000, 1, 1)).answer, Answer::inconclusive);
 }
 
 // A seed that comes after the last look changes nothing.
 TEST(Sequence, LooksOnlyWhereItSaidItWould) {
   Question q = drawn(1, 100, 0.3, 0.5);
-  const Ruling before = one(q);
+  const Ruling before = decided(q);
   for (int i = 0; i < 49; ++i) {
     q.pairs.baseline.push_back(0);
     q.pairs.candidate.push_back(1e6);
   }
-  EXPECT_EQ(one(q).high, before.high);
+  EXPECT_EQ(decided(q).high, before.high);
 }
 
 TEST(Sequence, ADecisionStays) {
   Question q = drawn(1, 50, -5, 1);
-  ASSERT_EQ(one(q).answer, Answer::pass);
+  ASSERT_EQ(decided(q).answer, Answer::pass);
   const Question worse = drawn(2, 1000, 50, 1);
   q.pairs.baseline.insert(q.pairs.baseline.end(), worse.pairs.baseline.begin(), worse.pairs.baseline.end());
   q.pairs.candidate.insert(q.pairs.candidate.end(), worse.pairs.candidate.begin(),
                            worse.pairs.candidate.end());
-  EXPECT_EQ(one(q).answer, Answer::pass);
+  EXPECT_EQ(decided(q).answer, Answer::pass);
 }
 
 TEST(Sequence, ConstantDifferencesSpendTheirErrorOverTheLooks) {
   Question q;
   q.pairs = {std::vector<double>(50, 10), std::vector<double>(50, 11), false};
   q.margin = 0.5;
-  EXPECT_EQ(one(q).answer, Answer::inconclusive);  // at error 0.05 / 2, 72 seeds would do
+  EXPECT_EQ(decided(q).answer, Answer::inconclusive);  // at error 0.05 / 2, 72 seeds would do
   // After 50 more, at 0.05 / 6, fewer than 5 % can differ from 94 seeds on.
   q.pairs = {std::vector<double>(100, 10), std::vector<double>(100, 11), false};
-  EXPECT_EQ(one(q).answer, Answer::fail);
+  EXPECT_EQ(decided(q).answer, Answer::fail);
   q.deterministic = true;
   q.pairs = {{10}, {11}, false};
-  EXPECT_EQ(one(q).answer, Answer::fail);
+  EXPECT_EQ(decided(q).answer, Answer::fail);
   q.same_policy = true;
-  EXPECT_EQ(one(q).answer, Answer::pass);
+  EXPECT_EQ(decided(q).answer, Answer::pass);
 }
 
 TEST(Sequence, HolmCoversAllQuestions) {
   const Question borderline = drawn(3, 50, 1.42, 1);
-  ASSERT_EQ(one(borderline).answer, Answer::fail);
+  ASSERT_EQ(decided(borderline).answer, Answer::fail);
   std::vector<Question> family(1000, drawn(4, 50, -5, 1));
   family.push_back(borderline);
   const Ruling r = decide_so_far(family)->back();
@@ -92,7 +92,7 @@ TEST(Sequence, FewSeedsThatDifferSpendTheirErrorTheSameWay) {
   Question q;
   q.pairs = {std::vector<double>(100, 0), std::vector<double>(100, 0), false};
   q.pairs.candidate[7] = 40;
-  EXPECT_NEAR(*one(q).high, 40 * 0.066509132271, 1e-6);
+  EXPECT_NEAR(*decided(q).high, 40 * 0.066509132271, 1e-6);
 }
 
 // 40 looks at a true null, 400 runs: an error of at most 5 % a side stays below 44 of 400 with probability
@@ -101,7 +101,7 @@ TEST(Sequence, FortyLooksAtATrueNull) {
   int failed = 0, passed = 0, ordinary = 0;
   for (std::uint64_t run = 0; run < 400; ++run) {
     const Question q = drawn(100 + run, 2000, 0, 0);
-    const Ruling r = one(q);
+    const Ruling r = decided(q);
     failed += r.answer == Answer::fail;
     passed += r.answer == Answer::pass;
     double sum = 0, squares = 0;

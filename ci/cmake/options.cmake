@@ -44,6 +44,15 @@ if(RETRYGATE_SANITIZE)
   target_link_options(retrygate_options INTERFACE ${RETRYGATE_SANITIZERS})
 endif()
 
+# Several sources per compiler run: most of the time of a build goes into reading the same headers again and again.
+# Names in unnamed namespaces are therefore unique within a target. -DRETRYGATE_UNITY=OFF builds file by file.
+option(RETRYGATE_UNITY "Compile several sources at a time" ON)
+function(retrygate_unity target)
+  if(RETRYGATE_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+  endif()
+endfunction()
+
 # retrygate_module(NAME [SHELVES ...] DEPENDS ... [PRIVATE ...])
 # A static library of every .cpp of the folder that is no test, with its headers installed under
 # include/retrygate, so that the same include line works in this repository and for a user.
@@ -51,6 +60,7 @@ function(retrygate_module name)
   cmake_parse_arguments(arg "" "" "DEPENDS;PRIVATE;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.hpp")
+  list(FILTER headers EXCLUDE REGEX "/testing\\.hpp$")
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$|/bench/|/calibration/|/main\\.cpp$")
   foreach(pattern IN LISTS arg_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX "${pattern}")
@@ -90,5 +100,10 @@ function(retrygate_test name)
     GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE
     RETRYGATE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" RETRYGATE_BUILD_DIR="${PROJECT_BINARY_DIR}")
+  # Tests of templates and tables gain nothing from the optimiser that their compilation does not lose.
+  if(NOT RETRYGATE_SANITIZE)
+    target_compile_options(${name}_test PRIVATE -O1)
+  endif()
+  retrygate_unity(${name}_test)
   gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

@@ -12,6 +12,7 @@
 #include "ci/command/shared.hpp"
 #include "ci/json_io.hpp"
 #include "ci/merge.hpp"
+#include "ci/samples.hpp"
 #include "ci/suite.hpp"
 #include "sim/trace.hpp"
 
@@ -90,9 +91,8 @@ Result<void> write_trace(const std::vector<NamedPolicy>& policies, const Scenari
   return write_file(file, trace_csv(rows));
 }
 
-}  // namespace
-
-ExitCode simulate(const SimOptions& options) {
+// The part of this rank. Its trace is written, and that it was interrupted is said, on the way.
+Result<SampleTable> own_part(const SimOptions& options, const Crew& crew) {
   Errors errors;
   const auto policies = find_policies(options.policies, "--policy", errors);
   const auto scenario = keep(find_scenario(options.scenario, {"--scenario", 1, 1}, options.set), errors);
@@ -103,27 +103,54 @@ ExitCode simulate(const SimOptions& options) {
   if (ids.empty()) {
     for (const Metric& metric : metrics()) ids.emplace_back(metric.id);
   }
-  if (!errors.empty()) return refuse(errors);
-  const std::vector<std::uint64_t> own = seeds_of(seeds->values(), *shard);
-  if (!options.trace.empty()) {
-    if (const auto traced = write_trace(policies, *scenario, own, options.trace); !traced)
-      return refuse(traced.error());
+  if (!errors.empty()) return tl::unexpected(std::move(errors));
+  const std::vector<std::uint64_t> sharded = seeds_of(seeds->values(), *shard);
+  if (!options.trace.empty() && crew.rank() == 0) {
+    if (auto traced = write_trace(policies, *scenario, sharded, options.trace); !traced)
+      return tl::unexpected(std::move(traced.error()));
   }
+  const std::vector<std::uint64_t> own = seeds_of(sharded, {crew.rank() + 1, crew.size()});
   SweepOptions sweeping{options.threads, 0, {}, &interrupted};
   Result<SampleTable> table;
   {
     const StopsOnInterrupt stops;
     const bool terminal = isatty(STDERR_FILENO) != 0;
     Progress progress(terminal && options.progress == "auto");
-    if (options.progress == "plain" || (options.progress == "auto" && terminal))
+    const bool shows = options.progress == "plain" || (options.progress == "auto" && terminal);
+    if (shows && crew.rank() == 0)  // as far as rank 0 is the others are, too
       sweeping.progress = [&](std::size_t done, std::size_t all) { progress(done, all); };
     table = sweep(policies, {*scenario}, own, ids, sweeping);
   }
-  if (!table) return refuse(table.error());
+  if (!table) return table;
   if (const std::size_t kept = table->cells.empty() ? 0 : table->cells[0].seeds.size(); kept < own.size())
     fmt::print(stderr, "interrupted: {} of {} seeds are finished and kept\n", kept, own.size());
-  return write_or_print(options.format == "json" ? samples_json({*table}) : samples_text(*table),
-                        options.out);
+  return table;
+}
+
+std::string written(const SampleTable& table, std::string_view format) {
+  if (format == "json") return samples_json({table});
+  if (format == "jsonl") return samples_json_lines(table);
+  if (format == "csv") return samples_csv(table);
+  return samples_text(table);
+}
+
+}  // namespace
+
+ExitCode simulate(const SimOptions& options, Crew& crew) {
+  const Result<SampleTable> own = own_part(options, crew);
+  if (crew.size() == 1)
+    return own ? write_or_print(written(*own, options.format), options.out) : refuse(own.error());
+
+  const Gathered all = gather_parts(crew, own.map([](const SampleTable& t) { return samples_json({t}); }));
+  ExitCode code = ExitCode::pass;
+  if (!all.errors.empty()) {
+    fmt::print(stderr, "{}", all.errors);
+    code = ExitCode::usage;
+  } else if (crew.rank() == 0) {
+    const auto table = merge_samples(all.parts);
+    code = table ? write_or_print(written(*table, options.format), options.out) : refuse(table.error());
+  }
+  return static_cast<ExitCode>(crew.agree(static_cast<int>(code)));
 }
 
 ExitCode merge(const MergeOptions& options) {
@@ -142,7 +169,7 @@ ExitCode merge(const MergeOptions& options) {
   if (!errors.empty()) return refuse(errors);
   const auto merged = merge_samples(parts);
   if (!merged) return refuse(merged.error());
-  return write_or_print(*merged, options.out);
+  return write_or_print(samples_json({*merged}), options.out);
 }
 
 }  // namespace retrygate::ci

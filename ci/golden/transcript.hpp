@@ -14,12 +14,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "ci/version.hpp"
+#include "policies/base/testing.hpp"
 
 namespace retrygate::ci {
 
@@ -34,26 +34,6 @@ inline void write(const std::filesystem::path& path, std::string_view text) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << text;
 }
-
-// An empty folder that is gone at the end of the test.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = std::filesystem::temp_directory_path() / "retrygate-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder: " + name);
-    path_ = name;
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 struct Ran {
   int code = 0;  // 128 + n when signal n ended it, as shells have it

@@ -7,18 +7,13 @@
 #include <fstream>
 
 #include "policies/base/shelf.hpp"
+#include "policies/base/testing.hpp"
 
 namespace retrygate {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::filesystem::path scratch(const std::string& name, const std::string& text) {
-  const auto path = std::filesystem::path(testing::TempDir()) / name;
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
-}
 
 TEST(Config, TellsEveryMistakeWithItsPlace) {
   const auto file = parse_toml(
@@ -102,11 +97,12 @@ TEST(Config, SaysWhichFileCannotBeRead) {
   const auto missing = load_toml("/nonexistent/p.toml");
   ASSERT_FALSE(missing);
   EXPECT_THAT(to_string(missing.error()), HasSubstr("/nonexistent/p.toml: error: cannot read this file"));
-  const auto folder = load_toml(testing::TempDir());
+  const auto folder = load_toml("/");
   ASSERT_FALSE(folder);
   EXPECT_THAT(to_string(folder.error()), HasSubstr("cannot read this file"));
+  const Scratch scratch;
   for (const char* nothing : {"", "\n\n", "# only a comment\n"}) {
-    const auto empty = load_toml(scratch("empty.toml", nothing).string());
+    const auto empty = load_toml(scratch.file("empty.toml", nothing));
     ASSERT_FALSE(empty);
     EXPECT_THAT(to_string(empty.error()), HasSubstr("empty.toml:1:1: error: the file is empty"));
   }

@@ -9,7 +9,7 @@
 namespace retrygate {
 namespace {
 
-constexpr int deepest = 64;
+constexpr int deepest_node = 64;
 // An alias may stand for another one ten times over, nine times in a row.
 constexpr int values_most = 1'000'000;
 
@@ -30,15 +30,15 @@ decltype(Value::data) plain(const std::string& text) {
   return text;
 }
 
-class Builder {
+class NodeReader {
  public:
-  explicit Builder(const std::string& source) : source_(source) {}
+  explicit NodeReader(const std::string& source) : source_(source) {}
 
   // Nothing after a fault.
   std::optional<Value> build(const YAML::Node& node, int depth = 0) {
     Value value{where(node), nullptr};
     if (++values_ > values_most) return fail(node, fmt::format("more than {} values", values_most));
-    if (depth > deepest) return fail(node, fmt::format("nested deeper than {}", deepest));
+    if (depth > deepest_node) return fail(node, fmt::format("nested deeper than {}", deepest_node));
     if (node.IsScalar()) {
       value.data = node.Tag() == "!" ? decltype(Value::data)(node.Scalar()) : plain(node.Scalar());
     } else if (node.IsSequence()) {
@@ -89,7 +89,7 @@ Result<std::vector<Value>> parse_yaml(std::string_view text, const std::string& 
   std::vector<Value> documents;
   try {
     for (const YAML::Node& node : YAML::LoadAll(std::string(text))) {
-      Builder builder(source);
+      NodeReader builder(source);
       auto value = builder.build(node);
       if (!value) return tl::unexpected(builder.take_errors());
       documents.push_back(std::move(*value));

@@ -30,7 +30,6 @@ AnyPolicy of_001(Reader& r, std::int64_t tries, Jitter jitter, Duration cap = Du
 // 1 ms for what is negative or does not fit into 31 bits.
 Duration number_or_jitter(const Numbers& p, const Drawing& d) {
   const std::string_view text = d.attempt.outcome.retry_after_text;
-  const Duration ms = Duration::ms(1);
   double seconds = 0;
   if (!text.empty()) {
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), seconds);

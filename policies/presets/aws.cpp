@@ -10,7 +10,6 @@ RetryOn sdk_errors() { return on("429 500 502 503 504 connection"); }
 
 // floor(c/2) + U{0..floor(c/2)} for throttling answers, U{0..c-1} in whole ms for all others.
 Duration java_legacy(const Numbers& p, const Drawing& d) {
-  const Duration ms = Duration::ms(1);
   if (!throttled(d.attempt.outcome.status))
     return evenly({}, capped_ceiling({p.extra, p.cap}, d.n), d.rng, ms);
   const Duration half = cut(cut(capped_ceiling(p, d.n), ms) / 2, ms);

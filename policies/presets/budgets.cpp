@@ -50,7 +50,7 @@ struct EnvoyBudget {
   }
 };
 
-constexpr std::string_view tower =
+constexpr std::string_view tower_budget =
     "tower-rs/tower 8358ee71, tower/src/retry/budget/tps_budget.rs; "
     "linkerd/linkerd2-proxy 29637b64";
 
@@ -78,21 +78,22 @@ void add_budgets(Shelf<Preset>& all) {
                p.parts.limits = retries(1);
                return AnyPolicy(EnvoyBudget{percent, static_cast<std::int64_t>(least), p.limits()});
              }});
-  shelf.add({"budget-tower-linkerd",
-             "retries <= 20 % of the calls of 10 s, and 10 a second",
-             tower,
-             [](Reader& r) {
-               Recipe p(r);
-               p.parts = no_delay();
-               // A retry costs trunc(1 / ratio) deposits: 0.3 gives 33.3 %, 0.4 50 %, above 0.5 100 %.
-               const double asked = p.number("retry_ratio", 0.2, 1e-3, 1000);
-               const double ratio = asked <= 1 ? 1 / std::floor(1 / asked + 1e-9) : asked;
-               const Duration ttl = p.duration("ttl", Duration::s(10));
-               p.parts.guards.budget = ratio_budget(ratio, p.number("min_per_sec", 10), ttl);
-               return p.compose();
-             },
-             {{"budget-conserved",
-               "1 / ratio is cut to a whole number: a ratio of 0.3 allows 33.3 %, 0.4 50 %", tower, false}}});
+  shelf.add(
+      {"budget-tower-linkerd",
+       "retries <= 20 % of the calls of 10 s, and 10 a second",
+       tower_budget,
+       [](Reader& r) {
+         Recipe p(r);
+         p.parts = no_delay();
+         // A retry costs trunc(1 / ratio) deposits: 0.3 gives 33.3 %, 0.4 50 %, above 0.5 100 %.
+         const double asked = p.number("retry_ratio", 0.2, 1e-3, 1000);
+         const double ratio = asked <= 1 ? 1 / std::floor(1 / asked + 1e-9) : asked;
+         const Duration ttl = p.duration("ttl", Duration::s(10));
+         p.parts.guards.budget = ratio_budget(ratio, p.number("min_per_sec", 10), ttl);
+         return p.compose();
+       },
+       {{"budget-conserved", "1 / ratio is cut to a whole number: a ratio of 0.3 allows 33.3 %, 0.4 50 %",
+         tower_budget, false}}});
   shelf.add({"budget-aws-quota", "500 tokens, a retry costs 5 (10 after a timeout), no refill by time",
              "boto/botocore 0e6e2404, botocore/retries/quota.py; smithy-rs, aws-sdk-java-v2 and others alike",
              [](Reader& r) {

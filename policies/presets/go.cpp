@@ -44,7 +44,7 @@ Parts cenkalti(Recipe& p) {
 }
 
 constexpr std::string_view http = "hashicorp/go-retryablehttp fd004584, client.go";
-constexpr std::string_view azure = "Azure/azure-sdk-for-go 0f9d9f4d, sdk/azcore/runtime/policy_retry.go";
+constexpr std::string_view azure_go = "Azure/azure-sdk-for-go 0f9d9f4d, sdk/azcore/runtime/policy_retry.go";
 constexpr std::string_view seth = "sethvargo/go-retry a324c680, backoff_exponential.go, backoff.go";
 
 }  // namespace
@@ -104,7 +104,7 @@ void add_go(Shelf<Preset>& all) {
                "hashicorp/go-retryablehttp fd004584, client.go, LinearJitterBackoff"}}});
   shelf.add({"azcore-go",
              "min((2^n - 1) * base * U[0.8, 1.3), cap), 3 retries",
-             azure,
+             azure_go,
              [](Reader& r) {
                Recipe p(r);
                Numbers numbers{p.duration("base", Duration::ms(800)), p.duration("cap", Duration::s(60))};
@@ -112,10 +112,10 @@ void add_go(Shelf<Preset>& all) {
                p.parts.guards.retry_after = {RetryAfterRule::exact_or_stop, numbers.cap};
                return p.draw("azcore-go", numbers, &azcore, cap_promise(numbers.cap));
              },
-             {{"jitter-law", "the comment says 0.8 to 1.2, the code draws 0.8 to 1.3", azure, false},
-              {"jitter-alive-at-cap", "from retry 7 on every client waits the cap", azure, false},
+             {{"jitter-law", "the comment says 0.8 to 1.2, the code draws 0.8 to 1.3", azure_go, false},
+              {"jitter-alive-at-cap", "from retry 7 on every client waits the cap", azure_go, false},
               {"degenerate-settings", "a negative delay, documented as no delay, gives the 60 s of the cap",
-               azure, false}}});
+               azure_go, false}}});
   shelf.add({"sethvargo-go-retry",
              "base * 2^(n-1) +- j, no cap",
              seth,

@@ -29,7 +29,6 @@ Duration gax_go(const Numbers& p, const Drawing& d) {
 
 // Each interval is the one before times the multiplier, cut to whole ms; at cap / mult it jumps to the cap.
 Duration http_java(const Numbers& p, const Drawing& d) {
-  const Duration ms = Duration::ms(1);
   Duration current = p.base;
   for (std::int64_t n = 1; n < d.n && current < p.cap; ++n) {
     const Duration next =

@@ -6,8 +6,6 @@
 namespace retrygate {
 namespace {
 
-constexpr Duration ms = Duration::ms(1);
-
 // Every interval is the one before times the multiplier, cut to whole ms.
 Duration cut_each_step(const Numbers& p, std::int64_t n, Duration stop_at) {
   Duration current = p.base;

@@ -6,7 +6,6 @@
 namespace retrygate {
 namespace {
 
-constexpr Duration ms = Duration::ms(1);
 constexpr Duration second = Duration::s(1);
 
 // c = min(init * 2^(n-1), cap, what is left of the expiration); c - U[0, 0.2 c).

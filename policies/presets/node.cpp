@@ -8,8 +8,6 @@
 namespace retrygate {
 namespace {
 
-constexpr Duration ms = Duration::ms(1);
-
 Duration rounded(Duration d) { return cut(d + Duration::us(500), ms); }
 
 // x = max(2^n * factor, Retry-After), then x * (1 + 0.2 U[0, 1)): the header is a lower bound.

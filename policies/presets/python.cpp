@@ -55,7 +55,7 @@ constexpr std::string_view stripe_source =
     "lib/stripe/api_requestor.rb";
 constexpr std::string_view anthropic =
     "anthropics/anthropic-sdk-python 009b0353, src/anthropic/_base_client.py";
-constexpr std::string_view azure =
+constexpr std::string_view azure_python =
     "Azure/azure-sdk-for-python b12d98b6, azure/core/pipeline/policies/_retry.py";
 
 }  // namespace
@@ -121,22 +121,23 @@ void add_python(Shelf<Preset>& all) {
        {{"survives", "a float factor raises OverflowError from retry 1025 on", urllib3_source, false},
         {"retry-after-parsed", "a value such as \"1.5\" or \"-1\" raises InvalidHeader; here it is absent",
          urllib3_source, false}}});
-  shelf.add({"azure-core-python",
-             "0 at first, then min(cap, bf * 2^(n-1)), 10 retries",
-             azure,
-             [](Reader& r) {
-               Recipe p(r);
-               Numbers numbers{p.duration("bf", Duration::ms(800)), p.duration("cap", Duration::s(120))};
-               RetryOn statuses = on("408 429 500 502 503 504 connection");
-               for (int code = 506; code <= 599; ++code) statuses.statuses.push_back(Status::http(code));
-               p.parts.limits = retries(10, statuses);
-               p.parts.limits.idempotent_only = true;
-               p.parts.guards.retry_after.rule = RetryAfterRule::exact;
-               return p.draw("azure-core-python", numbers, &urllib3, cap_promise(numbers.cap));
-             },
-             {{"retry-after-parsed", "a malformed header raises TypeError; here it is absent", azure, false},
-              {"degenerate-settings", "retry_backoff_max of the constructor is ignored",
-               "Azure/azure-sdk-for-python#42444", false}}});
+  shelf.add(
+      {"azure-core-python",
+       "0 at first, then min(cap, bf * 2^(n-1)), 10 retries",
+       azure_python,
+       [](Reader& r) {
+         Recipe p(r);
+         Numbers numbers{p.duration("bf", Duration::ms(800)), p.duration("cap", Duration::s(120))};
+         RetryOn statuses = on("408 429 500 502 503 504 connection");
+         for (int code = 506; code <= 599; ++code) statuses.statuses.push_back(Status::http(code));
+         p.parts.limits = retries(10, statuses);
+         p.parts.limits.idempotent_only = true;
+         p.parts.guards.retry_after.rule = RetryAfterRule::exact;
+         return p.draw("azure-core-python", numbers, &urllib3, cap_promise(numbers.cap));
+       },
+       {{"retry-after-parsed", "a malformed header raises TypeError; here it is absent", azure_python, false},
+        {"degenerate-settings", "retry_backoff_max of the constructor is ignored",
+         "Azure/azure-sdk-for-python#42444", false}}});
   shelf.add({"redis-py-full",
              "U[0, min(cap, base * 2^n))",
              redis_source,

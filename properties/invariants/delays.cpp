@@ -43,7 +43,7 @@ Complaint seen_by_the_caller(const Subject& subject, const Case& c) {
   around.answer = [&](std::int64_t n, Instant) {
     return Scripted{{n < succeeds ? failure : Status::http(200)}, Duration::ms(1)};
   };
-  const Trace trace = observe(subject, c, around);
+  const Observed trace = observe(subject, c, around);
   if (trace.endless) return "the loop does not end";
   for (std::size_t i = 0; i + 1 < trace.sent.size(); ++i) {
     if (trace.sent[i].outcome.status.succeeded()) return "a call that succeeded is sent again";

@@ -20,13 +20,6 @@ bool jittered(const Subject& s) {
          (!c.max_attempts || *c.max_attempts > 1);
 }
 
-// Retries whose law is tested. A decorrelated delay depends on the one before, so only its first has
-// one law for all clients.
-std::vector<std::int64_t> retries(const Contract& c) {
-  if (c.jitter->kind == JitterKind::decorrelated || c.jitter->kind == JitterKind::decorrelated_v2) return {1};
-  return {1, 2, 4, 8};
-}
-
 // One retry of every client of a fleet that fails together.
 std::vector<Step> steps_of_fleet(const Subject& subject, std::uint64_t seed, std::int64_t retry) {
   std::vector<Step> steps;
@@ -60,7 +53,7 @@ Finding too_few() {
 }
 
 Finding jitter_law(const Subject& subject, const Trial& trial) {
-  auto numbers = retries(subject.contract);
+  auto numbers = retries_of_one_law(subject.contract);
   if (numbers.size() == 1) numbers = {1, 2, 4};  // decorrelated: each with the delay before it
   const double alpha = trial.alpha / static_cast<double>(numbers.size());
   bool tested = false;
@@ -78,7 +71,7 @@ Finding jitter_law(const Subject& subject, const Trial& trial) {
 }
 
 Finding fleet_spreads(const Subject& subject, const Trial& trial) {
-  const auto numbers = retries(subject.contract);
+  const auto numbers = retries_of_one_law(subject.contract);
   const double alpha = trial.alpha / static_cast<double>(numbers.size());
   bool tested = false;
   for (const std::int64_t retry : numbers) {
@@ -105,7 +98,7 @@ std::optional<long double> delay_of(const Subject& subject, Case c, std::int64_t
 template <class Draw>
 Finding independent(const Subject& subject, const Trial& trial, std::string_view whose, Draw draw) {
   bool tested = false;
-  auto numbers = retries(subject.contract);
+  auto numbers = retries_of_one_law(subject.contract);
   numbers.resize(std::min<std::size_t>(2, numbers.size()));
   for (const std::int64_t retry : numbers) {
     const auto law = law_of(subject.contract, retry, std::nullopt);

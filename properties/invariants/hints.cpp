@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "properties/bounds.hpp"
 #include "properties/header.hpp"
 #include "properties/walk.hpp"
 
@@ -11,8 +12,6 @@ namespace retrygate {
 namespace {
 
 using Complaint = std::optional<std::string>;
-
-constexpr long double without_end = 9223372036854775807.0L;
 
 bool heeds(const Subject& s) {
   return s.contract.retry_after && *s.contract.retry_after != RetryAfterRule::ignore &&

@@ -29,7 +29,7 @@ bool ends_by_attempts(const Subject& s) {
 
 Finding no_wait_after_last(const Subject& subject, const Trial& trial) {
   return search(trial, [&](const Case& c) -> Complaint {
-    const Trace trace = observe(subject, c, always_failing(subject));
+    const Observed trace = observe(subject, c, always_failing(subject));
     if (trace.endless || trace.raised || trace.slept.empty()) return {};
     const auto most = static_cast<std::size_t>(*subject.contract.max_attempts);
     const Slept& last = trace.slept.back();
@@ -48,7 +48,7 @@ Finding no_futile_wait(const Subject& subject, const Trial& trial) {
     const Duration lasts = limit.scaled(static_cast<double>(c.permille) / 1000.0) / parts;
     Surroundings around = always_failing(subject, lasts);
     around.deadline = subject.contract.deadline;
-    const Trace trace = observe(subject, c, around);
+    const Observed trace = observe(subject, c, around);
     if (trace.endless || trace.raised || trace.slept.empty()) return {};
     const auto most = static_cast<std::size_t>(
         std::min<std::int64_t>(subject.contract.max_attempts.value_or(1'000'000), 1'000'000));
@@ -71,7 +71,7 @@ Finding cancel_prompt(const Subject& subject, const Trial& trial) {
     };
     around.cancelled_sleep = 1 + pick(c, 0, 5);
     around.permille = std::min<std::int64_t>(c.permille, 999);
-    const Trace trace = observe(subject, c, around);
+    const Observed trace = observe(subject, c, around);
     if (!trace.cancelled || trace.raised) return {};
     const Duration late = trace.returned - *trace.cancelled;
     const auto later = std::count_if(trace.sent.begin(), trace.sent.end(), [&](const Sent& sent) {
@@ -98,10 +98,10 @@ Complaint jumps_with_the_wall_clock(const Subject& subject, const Case& c) {
   around.answer = [&](std::int64_t n, Instant) {
     return Scripted{{n <= last ? failure : Status::http(200)}, Duration::ms(1)};
   };
-  const Trace still = observe(subject, c, around);
+  const Observed still = observe(subject, c, around);
   around.jump_at_sleep = 1 + pick(c, 1, 4);
   around.jump = jumps.at(pick(c, 0, jumps.size()));
-  const Trace jumped = observe(subject, c, around);
+  const Observed jumped = observe(subject, c, around);
   if (still.raised || jumped.raised || still.endless) return {};
   const auto at =
       fmt::format("the wall clock is set by {} during wait {}", to_string(around.jump), around.jump_at_sleep);

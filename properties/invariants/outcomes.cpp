@@ -26,13 +26,6 @@ const std::vector<Status>& failures() {
   return all;
 }
 
-bool surely_not_sent(Status s) {
-  using enum TransportError;
-  const std::array never_left{dns, connect_refused, connect_timeout, tls};
-  return std::any_of(never_left.begin(), never_left.end(),
-                     [&](TransportError e) { return s == Status::transport(e); });
-}
-
 std::vector<Status> chosen(const Contract& c, bool retried) {
   std::vector<Status> some;
   for (const Status s : failures()) {

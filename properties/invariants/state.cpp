@@ -32,7 +32,7 @@ std::vector<Decision> waits_of(AnyLoop::Client& client, const Case& c, Status fa
   around.answer = [&](std::int64_t n, Instant) {
     return Scripted{{n <= failures ? failure : Status::http(200)}, Duration::ms(1)};
   };
-  const Trace trace = observe(client, c, around);
+  const Observed trace = observe(client, c, around);
   std::vector<Decision> waits;
   for (std::size_t i = 0; i < trace.sent.size() && !trace.sent[i].outcome.status.succeeded(); ++i) {
     waits.push_back(i + 1 < trace.sent.size()
@@ -245,7 +245,7 @@ Finding amplification(const Subject& subject, const Trial& trial) {
       around.answer = [&](std::int64_t, Instant) {
         return Scripted{{++requests > enough ? Status::http(200) : failure}};
       };
-      const Trace trace = observe(*client, c, around);
+      const Observed trace = observe(*client, c, around);
       if (trace.raised || trace.endless) return {};
       within = within + (trace.returned - Instant{c.started});
       c.started = trace.returned.since_start;

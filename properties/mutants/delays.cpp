@@ -9,8 +9,6 @@
 namespace retrygate {
 namespace {
 
-constexpr Duration uncapped = Duration::max();
-
 double doubled(std::int64_t n) { return std::exp2(static_cast<double>(n - 1)); }
 
 // 0.1 s * 2.0**(n-1): raises where the double would overflow, at attempt 1025, before min() is reached.

@@ -196,10 +196,10 @@ void add_hints(Shelf<Mutant>& shelf) {
              Misjudges{heeding(floor, Duration::ms(500)), &no_floor},
              {"retry-after-parsed"},
              "valid headers are misread too"});
-  Contract uncapped = heeding(ignore, Duration::ms(100));
-  uncapped.timer_max = timer;
+  Contract without_cap = heeding(ignore, Duration::ms(100));
+  without_cap.timer_max = timer;
   shelf.add({"beyond-32-bits", "timer_overflow", "fits-timer", "softonic/axios-retry exponentialDelay",
-             Misjudges{uncapped, &beyond_32_bits}});
+             Misjudges{without_cap, &beyond_32_bits}});
   Contract header = heeding(exact, Duration::ms(800), Duration::s(64));
   header.timer_max = timer;
   shelf.add({"header-overflows-the-timer",

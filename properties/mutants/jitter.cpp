@@ -11,8 +11,6 @@ namespace {
 
 using J = JitterKind;
 
-constexpr Duration uncapped = Duration::max();
-
 Duration doubled(Duration base, std::int64_t n) { return base.scaled(std::exp2(static_cast<double>(n - 1))); }
 
 // The randomised increment is added, and the maximum of 60000 ms laid on afterwards.

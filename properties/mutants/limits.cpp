@@ -6,13 +6,13 @@
 namespace retrygate {
 namespace {
 
-constexpr Duration delay = Duration::ms(100);
+constexpr Duration usual_delay = Duration::ms(100);
 
 Contract promise(std::string name) {
   Contract c;
   c.name = std::move(name);
   c.growth = GrowthKind::constant;
-  c.base = delay;
+  c.base = usual_delay;
   c.jitter = Jitter{};
   return c;
 }
@@ -25,7 +25,7 @@ struct Miscounts {
   using Call = Stateless;
   Decision after(Client&, Call&, const Attempt& a, Rng&) const {
     if (a.outcome.status.succeeded()) return Decision::stop(Stop::success);
-    return a.number >= made ? Decision::stop(Stop::attempts) : Decision::wait(delay);
+    return a.number >= made ? Decision::stop(Stop::attempts) : Decision::wait(usual_delay);
   }
   Contract contract() const {
     Contract c = promise("miscounts");

@@ -126,14 +126,15 @@ struct Misjudges {
   friend std::string to_string(const Misjudges& p) { return p.promise.name; }
 };
 
-// Exponential growth with a hard cap; max() is no cap.
+inline constexpr Duration uncapped = Duration::max();
+// Exponential growth with a hard cap, if any.
 inline Contract exponential(Duration base, double factor, Duration cap, JitterKind jitter, double ratio = 0,
                             Duration most = {}) {
   Contract c;
   c.growth = GrowthKind::exponential;
   c.base = base;
   c.factor = factor;
-  if (cap != Duration::max()) c.cap = cap;
+  if (cap != uncapped) c.cap = cap;
   c.jitter = Jitter{jitter, ratio, most};
   return c;
 }

@@ -13,8 +13,8 @@ std::vector<std::uint64_t> seeds(std::uint64_t n) {
   return all;
 }
 
-SampleTable play(const std::string& policy, const std::string& clients, const std::vector<std::uint64_t>& of,
-                 const std::vector<std::string>& metrics) {
+SampleTable contended(const std::string& policy, const std::string& clients,
+                      const std::vector<std::uint64_t>& of, const std::vector<std::string>& metrics) {
   return *sweep({*find_policy(policy, {})}, {*find_scenario("occ-contention", {}, {"clients=" + clients})},
                 of, metrics);
 }
@@ -38,7 +38,7 @@ TEST(OptimisticRow, PublishedProgram) {
         Row{"equal-jitter:base=10ms,cap=2s,max_attempts=100000", 347.12, 6.17, 4.27768, .55711},
         Row{"full-jitter:base=10ms,cap=2s,max_attempts=100000", 332.37, 4.23, 2.91430, .55652},
         Row{"immediate:max_attempts=100000", 689.97, 17.60, 1.13846, .04199}}) {
-    const SampleTable table = play(row.policy, "50", seeds(100), {"requests", "completion_s"});
+    const SampleTable table = contended(row.policy, "50", seeds(100), {"requests", "completion_s"});
     const double reach = 5 * std::sqrt(2.0 / 100);
     EXPECT_NEAR(mean(table.cells[0].samples[0]), row.calls, reach * row.calls_sd) << row.policy;
     EXPECT_NEAR(mean(table.cells[0].samples[1]), row.time, reach * row.time_sd) << row.policy;
@@ -48,7 +48,7 @@ TEST(OptimisticRow, PublishedProgram) {
 // Somebody always writes first; with one try the others give up, and nobody writes twice.
 TEST(OptimisticRow, OneTryEach) {
   const SampleTable table =
-      play("fixed:max_attempts=1", "20", seeds(50), {"requests", "succeeded", "gave_up"});
+      contended("fixed:max_attempts=1", "20", seeds(50), {"requests", "succeeded", "gave_up"});
   for (std::size_t i = 0; i < 50; ++i) {
     const auto& samples = table.cells[0].samples;
     EXPECT_EQ(samples[0][i], 20);
