@@ -49,7 +49,8 @@ Scenario any_world() {
                   "request_latency = \"exponential 40ms\"\n"});
   text += one_of({"", "reply_latency = \"gamma 10ms 2\"\n", "reply_latency = \"5ms\"\n"});
   text += one_of({"", "attempt_timeout = \"50ms\"\n", "attempt_timeout = \"50ms\"\nloss = 0.2\n",
-                  "call_deadline = \"700ms\"\n", "attempt_timeout = \"80ms\"\ncall_deadline = \"1s\"\n"});
+                  "attempt_timeout = \"1h\"\nloss = 0.2\n", "call_deadline = \"700ms\"\n",
+                  "attempt_timeout = \"80ms\"\ncall_deadline = \"1s\"\n"});
   text += one_of({"", "", "front_service = \"2ms\"\n"});
   text += one_of({"", "idempotent = false\n"});
   text +=

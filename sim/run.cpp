@@ -34,6 +34,7 @@ struct Live {
   std::int64_t started = 0, sent = 0;
   std::uint32_t client = 0, call = 0;
   std::uint32_t awaited = 0;  // the attempt whose end some event will bring; 0 is none
+  std::uint32_t asked = 0;    // how often the policy has put the next send off
 };
 
 struct Second {
@@ -98,9 +99,9 @@ namespace {
 // server's answer and its next request is computed at once, and one queued event per attempt is enough. Where
 // calls of one client overlap and share memory (`ordered`), sends and replies are events of their own.
 //
-// Plain: every client makes one call, waits as long as it takes, and no stage holds a request. Then
-// everything about a call follows from its event, no state is kept, and the compiler removes what the general
-// loop needs for the rest.
+// Plain: every client makes one call, waits as long as it takes, nothing is lost, and no stage holds a
+// request. Then everything about a call follows from its event, no state is kept, and the compiler removes
+// what the general loop needs for the rest.
 template <class Queue, bool Plain>
 class Loop {
   using Memory = Runner::Memory;
@@ -367,19 +368,24 @@ class Loop {
   enum class Gate : std::uint8_t { open, ended, over };
   Gate pass_gate(const Wake& w, std::int64_t& at) {
     const std::int64_t deadline = timed() ? deadline_of(started(w)) : never;
-    for (std::uint64_t asked = 0;; ++asked) {
+    for (;;) {
       if (at >= horizon_) return Gate::over;
       if (at >= deadline) {
         at = deadline;
         return Gate::ended;
       }
       if (Plain || !policy_.gates()) return Gate::open;
-      Rng rng = gate_key_.at(w.client, w.call, asked << 32 | w.attempt);
+      std::uint32_t& asked = m_.live[w.slot].asked;
+      Rng rng = gate_key_.at(w.client, w.call, std::uint64_t{asked} << 32 | w.attempt);
       const Decision decision =
           policy_.before(client_slot(w), call_slot(w), w.attempt, {Duration::ns(at)}, rng);
       t_.policy_draws += rng.draws();
       if (decision.stops()) return Gate::ended;
-      if (decision.delay() <= Duration{}) return Gate::open;
+      if (decision.delay() <= Duration{}) {
+        asked = 0;
+        return Gate::open;
+      }
+      ++asked;
       at += within(decision.delay());
       if (ordered()) return Gate::open;  // asked again when that time has come
     }
@@ -414,10 +420,7 @@ class Loop {
       watch(w, at);
     Rng rng = network_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt});
     w.time = at + within(s_.network.request.draw(rng));
-    if (!timed()) {
-      if (!Plain) m_.live[w.slot].sent = at;
-      return never;
-    }
+    if (Plain) return never;
     m_.live[w.slot].sent = at;
     if (lost(w, 0)) w.time = never;
     return leaves_of(w);
@@ -429,7 +432,7 @@ class Loop {
                     deadline_ == never ? never : live.started + deadline_);
   }
   bool lost(const Wake& w, std::uint64_t way) const {
-    return timed() && s_.network.loss > 0 &&
+    return !Plain && s_.network.loss > 0 &&
            loss_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt} + way).unit() < s_.network.loss;
   }
   std::int64_t within(Duration d) const { return std::clamp<std::int64_t>(d.ns(), 0, horizon_); }
@@ -601,7 +604,7 @@ class Loop {
     std::int64_t reply = (r.at + s_.network.reply.draw(rng)).since_start.ns();
     if (lost(w, 1)) reply = never;
     const std::int64_t leaves = r.leaves.since_start.ns();
-    const bool in_time = Plain || (reply <= leaves && !r.stray);
+    const bool in_time = Plain || (reply <= leaves && reply != never && !r.stray);
     if (!success || !in_time) t_.wasted += r.work;
     return {std::min(reply, leaves), in_time};
   }
@@ -683,8 +686,8 @@ QueueKind fitting(const Scenario& s, QueueKind wanted) {
 // See Loop; its stages must not suspend requests either.
 bool is_plain(const AnyPolicy& policy, const Scenario& s, const RunOptions& options) {
   return is_fleet(s) && s.calls == 1 && timeout_of(s.attempt_timeout, s) == never &&
-         timeout_of(s.call_deadline, s) == never && s.network.front == Duration{} && !policy.gates() &&
-         options.trace == nullptr;
+         timeout_of(s.call_deadline, s) == never && s.network.front == Duration{} && s.network.loss == 0 &&
+         !policy.gates() && options.trace == nullptr;
 }
 
 const Measures& everything() {

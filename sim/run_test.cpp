@@ -203,6 +203,37 @@ TEST(Run, TheSaltChangesThePolicyAndNotTheWorld) {
             run(full.policy, storm, Seed{7}, {.policy_salt = 1})->digest);
 }
 
+// Lets a request out with even chances, else is asked again a millisecond later. It shares its clients'
+// memory among their calls.
+struct Hesitant {
+  struct Client {
+    int calls = 0;
+  };
+  using Call = Stateless;
+  Decision before(Client&, Call&, std::int64_t, Instant, Rng& rng) const {
+    return Decision::wait(rng.unit() < 0.5 ? Duration{} : Duration::ms(1));
+  }
+  Decision after(Client&, Call&, const Attempt&, Rng&) const { return Decision::stop(Stop::attempts); }
+  Contract contract() const { return {}; }
+  bool operator==(const Hesitant&) const = default;
+  friend std::string to_string(const Hesitant&) { return "hesitant"; }
+};
+
+TEST(Run, WhoeverPutsASendOffDrawsAfreshWhenAskedAgain) {
+  // Geometric waits: of n calls half goes at once, a quarter after 1 ms .. (mean 1 ms, standard deviation
+  // sqrt(2) ms); none waits 9 s. The calls of a client overlap where they come as a stream.
+  constexpr int n = 10'000;
+  for (const char* arrivals :
+       {"arrivals = \"interval\"\ninterval = \"100us\"\ncalls = 100", "arrivals = \"burst\"\ncalls = 100"}) {
+    const auto table =
+        parse_toml(std::string("horizon = \"10s\"\nclients = 100\nstages = []\n") + arrivals, "test");
+    const auto totals = run(AnyPolicy(Hesitant{}), *read_scenario("test", *table), Seed{1});
+    ASSERT_TRUE(totals);
+    EXPECT_EQ(totals->succeeded, n) << arrivals;
+    EXPECT_NEAR(totals->latencies.mean_s, 1e-3, 5 * std::sqrt(2.0 / n) * 1e-3) << arrivals;
+  }
+}
+
 TEST(BusiestWindow, AgreesWithBruteForce) {
   Rng rng(Seed{1});
   for (int round = 0; round < 200; ++round) {

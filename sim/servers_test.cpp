@@ -187,6 +187,24 @@ TEST(Network, LatencyLossAndDeadline) {
   EXPECT_EQ(deadline.last_end, Duration::ms(800));
 }
 
+TEST(Network, WhatIsLostIsLostHoweverLongItsCallerWaits) {
+  // A timeout that the horizon does not reach: what is lost stays open.
+  for (const char* wait :
+       {"attempt_timeout = \"60s\"", "attempt_timeout = \"2h\"", "call_deadline = \"60s\""}) {
+    const Totals all = play("fixed", scenario(std::string("loss = 1.0\nstages = []\n") + wait));
+    EXPECT_EQ(all.requests, 0) << wait;
+    EXPECT_EQ(all.unfinished, 1) << wait;
+    // Half of the requests and half of the replies are lost: n p (1 - p) with p = 1/2 and 1/4, five standard
+    // deviations. Whatever was served for a reply that is lost was for nothing.
+    const Totals some = play(once, scenario(std::string("clients = 10000\nloss = 0.5\n") + wait +
+                                            "\nstages = [{ kind = \"service\", time = \"10ms\" }]"));
+    EXPECT_NEAR(static_cast<double>(some.requests), 5000, 5 * 50) << wait;
+    EXPECT_NEAR(static_cast<double>(some.succeeded), 2500, 5 * 43.4) << wait;
+    EXPECT_EQ(some.unfinished, 10'000 - some.succeeded) << wait;
+    EXPECT_EQ(some.wasted, Duration::ms(10) * (some.requests - some.succeeded)) << wait;
+  }
+}
+
 TEST(Fleet, AClientMakesItsCallsOneAfterTheOther) {
   // Three calls of 50 ms with 200 ms of thought between: 50, 300, 550 ms.
   const Totals t = play(once, scenario(R"(
