@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <vector>
 
 namespace retrygate {
-
-inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 // First in, first out, in one block of memory that doubles.
 template <class T>

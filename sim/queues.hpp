@@ -7,11 +7,10 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <tuple>
 #include <vector>
 
 #include "policies/base/error.hpp"
-#include "sim/lane.hpp"
+#include "sim/order.hpp"
 
 namespace retrygate {
 
@@ -22,9 +21,10 @@ struct Wake {
   std::uint32_t attempt = 0;
   std::uint32_t slot = 0;  // where the state of the call is kept
 
+  Order order(Turn turn) const { return {time, turn, client, call, attempt}; }
+  // Within one queue or lane all have the same turn.
   friend bool operator<(const Wake& a, const Wake& b) {
-    if (a.time != b.time) return a.time < b.time;
-    return std::tie(a.client, a.call, a.attempt) < std::tie(b.client, b.call, b.attempt);
+    return a.order(Turn::arrival) < b.order(Turn::arrival);
   }
 };
 

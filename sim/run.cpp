@@ -15,7 +15,6 @@
 namespace retrygate {
 namespace {
 
-constexpr std::int64_t most_attempts_at_one_time = 100'000;
 constexpr std::int64_t second = 1'000'000'000;
 
 // What the caller's side waits for besides the next request of a client: a reply, a timeout, or a request
@@ -220,42 +219,48 @@ class Loop {
       agenda_.set_due(std::min(horizon_, starts_.time()));
       return true;
     }
-    const auto front = [](const Lane<Later>& lane) { return lane.empty() ? never : lane.front().wake.time; };
-    const std::int64_t reply = front(m_.replies), timeout = front(m_.timeouts), arrival = front(m_.arrivals);
-    const std::int64_t t = std::min({starts_.time(), agenda_.next(), reply, timeout, arrival});
+    Order first = agenda_.next();
+    Lane<Later>* lane = nullptr;  // that holds it; none: the agenda
+    const auto consider = [&](Lane<Later>& one, Turn turn) {
+      if (one.empty() || !(one.front().wake.order(turn) < first)) return;
+      first = one.front().wake.order(turn);
+      lane = &one;
+    };
+    consider(m_.replies, Turn::reply);
+    consider(m_.timeouts, Turn::timeout);
+    consider(m_.arrivals, Turn::arrival);
+    const std::int64_t t = std::min(starts_.time(), first.time);
     if (stuck_ || t >= horizon_) return false;
     agenda_.set_now({Duration::ns(t)});
     if (starts_.time() == t) {
       launch();
-    } else if (agenda_.next() == t) {
+    } else if (queue_comes_before(first)) {
+      ordered() ? send_from_queue() : arrive_from_queue();
+    } else if (lane == nullptr) {
       agenda_.handle_next();
       for (Request& r : agenda_.done()) answered_late(r);
       agenda_.done().clear();
-    } else if (reply == t) {
-      const Later e = m_.replies.front();
-      m_.replies.pop();
-      follow(e.wake, e.outcome, t);
-    } else if (timeout == t) {
-      const Later e = m_.timeouts.front();
-      m_.timeouts.pop();
-      if (awaits(e.wake)) follow(e.wake, timed_out(), t);
+      stuck_ = stuck_ || agenda_.stuck();
     } else {
-      // Arrivals of equal time, from here and from the queue, are taken by client, call, attempt; sends go
-      // first.
-      if (queue_.time() == t && !queue_.ready()) queue_.load();
-      if (ordered() && queue_.time() == t) {
-        send_from_queue();
-      } else if (queue_.time() == t && queue_.top() < m_.arrivals.front().wake) {
-        arrive_from_queue();
-      } else {
-        const Later e = m_.arrivals.front();
-        m_.arrivals.pop();
+      const Later e = lane->front();
+      lane->pop();
+      if (first.turn == Turn::reply)
+        follow(e.wake, e.outcome, t);
+      else if (first.turn == Turn::arrival)
         arrive(e);
-      }
+      else if (awaits(e.wake))
+        follow(e.wake, timed_out(), t);
     }
-    agenda_.set_due(std::min({horizon_, starts_.time(), agenda_.next(), front(m_.replies), front(m_.timeouts),
-                              front(m_.arrivals)}));
+    const auto front = [](const Lane<Later>& one) { return one.empty() ? never : one.front().wake.time; };
+    agenda_.set_due(std::min({horizon_, starts_.time(), agenda_.next().time, front(m_.replies),
+                              front(m_.timeouts), front(m_.arrivals)}));
     return true;
+  }
+
+  bool queue_comes_before(const Order& other) {
+    if (queue_.time() != other.time) return false;
+    if (!queue_.ready()) queue_.load();
+    return queue_.time() == other.time && queue_.top().order(ordered() ? Turn::send : Turn::arrival) < other;
   }
 
   void launch() {
@@ -730,10 +735,12 @@ Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Se
   Chain chain(scenario.stages, world);
   const auto outcome = [&](auto&& loop) -> Result<Totals> {
     if (loop.play()) return loop.totals();
+    const auto& hop = m.agenda.stuck();
+    const std::string tested = options.name.empty() ? to_string(policy) : std::string(options.name);
     return failure(
         {},
-        fmt::format("policy '{}' in scenario '{}': a call made {} attempts while virtual time stood still",
-                    options.name.empty() ? to_string(policy) : std::string(options.name), scenario.id,
+        fmt::format("policy '{}'{} in scenario '{}': a call made {} attempts while virtual time stood still",
+                    hop && !hop->empty() ? *hop : tested, hop ? " of a hop" : "", scenario.id,
                     most_attempts_at_one_time),
         "the policy lacks a limit: set max_attempts, or a delay above 0");
   };

@@ -77,9 +77,7 @@ std::optional<Instant> Chain::last_fault_end() const {
 }
 
 Step Chain::later(Request& request, Agenda& agenda) {
-  const Request& kept = request;
-  agenda.push(
-      {kept.at.since_start.ns(), kept.client, kept.call, kept.lineage, 0, agenda.hold(kept), nullptr});
+  agenda.go_on(agenda.hold(request));
   return Step::hold;
 }
 
@@ -88,6 +86,7 @@ void Agenda::start() {
   due_ = never;
   pushed_ = 0;
   inner_requests_ = 0;
+  stuck_.reset();
   events_.clear();
   held_.clear();
   free_.clear();
@@ -107,10 +106,7 @@ std::uint32_t Agenda::hold(const Request& request) {
 
 void Agenda::release(std::uint32_t ticket, Step step) {
   Request request = held_[ticket];
-  if (step == Step::pass && request.at > now_ && !request.chain->last(request.stage)) {
-    push({request.at.since_start.ns(), request.client, request.call, request.lineage, 0, ticket, nullptr});
-    return;
-  }
+  if (step == Step::pass && !request.chain->last(request.stage)) return go_on(ticket);
   free_.push_back(ticket);
   if (step == Step::answer)
     request.chain->answered(request, now_);
@@ -122,7 +118,7 @@ void Agenda::release(std::uint32_t ticket, Step step) {
 void Agenda::handle_next() {
   const Event e = events_.front();
   events_.pop();
-  now_ = {Duration::ns(e.time)};
+  now_ = {Duration::ns(e.order.time)};
   if (e.stage != nullptr) return e.stage->wake(e.token, *this);
   Request request = held_[e.token];
   free_.push_back(e.token);

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "policies/base/config.hpp"
@@ -15,6 +14,7 @@
 #include "policies/base/shelf.hpp"
 #include "policies/policy.hpp"
 #include "sim/lane.hpp"
+#include "sim/order.hpp"
 
 namespace retrygate {
 
@@ -142,59 +142,73 @@ class Chain {
   Stage* owner_;
 };
 
+// A call that makes so many attempts while virtual time stands still stops the run.
+inline constexpr std::int64_t most_attempts_at_one_time = 100'000;
+
 // The clock of the server side and what its stages have asked for.
 class Agenda {
  public:
   Instant now() const { return now_; }
 
-  // Calls stage.wake(token) at `at`; at equal times in the order of the requests that caused it.
-  void wake(Stage& stage, std::uint32_t token, Instant at, const Request& cause) {
-    push({at.since_start.ns(), cause.client, cause.call, cause.lineage, 0, token, &stage});
+  // Calls stage.wake(token) at `at`; at equal times in its turn, and in the order of the requests that caused
+  // it.
+  void wake(Stage& stage, Turn turn, std::uint32_t token, Instant at, const Request& cause) {
+    push({order(cause, turn, at), 0, &stage, token});
   }
   // Keeps a request; the ticket names it until it is released.
   std::uint32_t hold(const Request& request);
   Request& held(std::uint32_t ticket) { return held_[ticket]; }
-  // The request goes on at request.at >= now as the stage that held it says: pass or answer.
+  // The request goes on at request.at >= now as the stage that held it says: pass or answer. It reaches the
+  // next stage in its turn.
   void release(std::uint32_t ticket, Step step);
 
   // The rest is the loop's.
   struct Event {
-    std::int64_t time;
-    std::uint32_t client, call;
-    std::uint64_t lineage;
+    Order order;
     std::uint64_t number;  // of events of one attempt: in the order in which they were asked for
+    Stage* stage;          // none: the request of that ticket reaches the next stage
     std::uint32_t token;
-    Stage* stage;  // none: the request of that ticket goes on
     friend bool operator<(const Event& a, const Event& b) {
-      if (a.time != b.time) return a.time < b.time;
-      return std::tie(a.client, a.call, a.lineage, a.number) <
-             std::tie(b.client, b.call, b.lineage, b.number);
+      return a.order != b.order ? a.order < b.order : a.number < b.number;
     }
   };
   void start();
-  std::int64_t next() const { return events_.empty() ? never : events_.front().time; }
+  Order next() const { return events_.empty() ? Order{} : events_.front().order; }
   std::int64_t due() const { return due_; }
   void set_due(std::int64_t due) { due_ = due; }
   void set_now(Instant now) { now_ = now; }
   void handle_next();
-  void push(Event e) {
-    e.number = ++pushed_;
-    events_.push(e);
-    due_ = std::min(due_, e.time);
+  // The held request reaches the next stage at request.at.
+  void go_on(std::uint32_t ticket) {
+    const Request& request = held_[ticket];
+    push({order(request, Turn::arrival, request.at), 0, nullptr, ticket});
   }
   // Requests that reached a service which calls no other one.
   void count_inner_request() { ++inner_requests_; }
   std::int64_t inner_requests() const { return inner_requests_; }
+  // A call under that policy, one of a hop, holds time still; no name: the policy under test.
+  void stand_still(const std::string& policy) { stuck_ = policy; }
+  const std::optional<std::string>& stuck() const { return stuck_; }
   // A request left its chain at request.at.
   void finished(Request& request);
   std::vector<Request>& done() { return done_; }  // the clients' requests that were finished since last asked
 
  private:
+  static Order order(const Request& request, Turn turn, Instant at) {
+    return {at.since_start.ns(), turn, request.client, request.call, request.lineage};
+  }
+  void push(Event e) {
+    e.number = ++pushed_;
+    events_.push(e);
+    due_ = std::min(due_, e.order.time);
+  }
+
   Instant now_;
   std::int64_t due_ = never;  // nothing but the big queue has anything before this
   Lane<Event> events_;
   std::uint64_t pushed_ = 0;
   std::int64_t inner_requests_ = 0;
+  std::optional<std::string> stuck_;
   std::vector<Request> held_;
   std::vector<std::uint32_t> free_;
   std::vector<Request> done_;

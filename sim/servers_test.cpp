@@ -1,4 +1,5 @@
 // A scenario per stage that can be worked out by hand; the working is beside it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -162,6 +163,54 @@ TEST(Hop, EachLayerRetriesForItself) {
       { kind = "service", time = "50ms" }] }])"));
   EXPECT_EQ(slow.gave_up, 1);
   EXPECT_EQ(slow.last_end, Duration::ms(232));
+}
+
+TEST(Hop, AnAnswerAtTheLastMomentIsInTimeInEveryLayer) {
+  for (const char* stages : {R"({ kind = "service", time = "50ms" })",
+                             R"({ kind = "queue", order = "lifo", service = "50ms" })"}) {
+    const std::string inner = fmt::format("stages = [{}]", stages);
+    EXPECT_EQ(play(once, scenario("attempt_timeout = \"50ms\"\n" + inner)).succeeded, 1) << stages;
+    EXPECT_EQ(play(once, scenario("stages = [{ kind = \"hop\", policy = \"fixed:max_attempts=1\", "
+                                  "attempt_timeout = \"50ms\", " +
+                                  inner + " }]"))
+                  .succeeded,
+              1)
+        << stages;
+  }
+}
+
+TEST(Hop, ACallThatHoldsTimeStillIsAnErrorThatNamesItsPolicy) {
+  for (const char* hop : {"immediate:max_attempts=1000000", "subject"}) {
+    const Scenario s = scenario(fmt::format(
+        R"(stages = [{{ kind = "hop", policy = "{}", stages = [{{ kind = "outage", length = "1h" }}] }}])",
+        hop));
+    const auto totals = run(policy("immediate:max_attempts=1000000"), s, Seed{1}, {.name = "hasty"});
+    ASSERT_FALSE(totals) << hop;
+    const std::string message = to_string(totals.error());
+    const std::string name = std::string(hop) == "subject" ? "hasty" : hop;
+    for (const std::string& part : {"policy '" + name + "' of a hop", std::string("max_attempts")})
+      EXPECT_NE(message.find(part), std::string::npos) << message;
+  }
+  // As many in a hop are none of its business where time goes on.
+  EXPECT_EQ(
+      play(once,
+           scenario(R"(stages = [{ kind = "hop", policy = "fixed:base=1us,max_attempts=200000", stages = [
+      { kind = "outage", length = "1h" }] }])"))
+          .last_hop,
+      200'000);
+}
+
+TEST(Stages, ASlotIsFreeBeforeAnybodyAsksForIt) {
+  // The worker of a lifo without room is free at 100 ms, when the second request comes to it: whoever has the
+  // lower number.
+  Scenario s = scenario(R"(stages = [{ kind = "service", time = "50ms" },
+      { kind = "queue", order = "lifo", capacity = 0, service = "50ms" }])");
+  s.arrivals.kind = Arrivals::Kind::trace;
+  s.clients = 2;
+  for (const std::uint32_t first : {0U, 1U}) {
+    s.arrivals.starts = {{Duration{}, first, 0}, {Duration::ms(50), 1 - first, 0}};
+    EXPECT_EQ(play(once, s).succeeded, 2) << first;
+  }
 }
 
 TEST(Network, LatencyLossAndDeadline) {

@@ -10,6 +10,7 @@ namespace {
 
 struct HopConfig {
   std::optional<AnyPolicy> policy;  // none: the policy under test
+  std::string name;                 // of that policy, as it is written
   Duration attempt_timeout = Duration::max();
   bool propagate_deadline = false;
   std::vector<StageSpec> stages;
@@ -33,7 +34,7 @@ class Hop : public Stage {
     call.ticket = agenda.hold(request);
     call.started = agenda.now();
     policy_.start_call(call.memory);
-    schedule(agenda, id, What::send, agenda.now(), {});
+    schedule(agenda, id, Turn::arrival, agenda.now(), {});
     return Step::hold;
   }
 
@@ -43,7 +44,7 @@ class Hop : public Stage {
     const Call& call = calls_[e.call];
     // The call may have ended meanwhile, or gone on to its next attempt: then a timeout means nothing.
     if (call.ticket == none || call.generation != e.generation || call.attempt != e.attempt) return;
-    if (e.what == What::send) return send(e.call, agenda);
+    if (e.turn == Turn::arrival) return send(e.call, agenda);
     if (call.awaits) judge(e.call, e.outcome, agenda);
   }
 
@@ -54,7 +55,7 @@ class Hop : public Stage {
     if (call.ticket == none || call.generation != request.slot || call.attempt != request.attempt) return;
     agenda.held(call.ticket).work += request.work;
     if (request.at <= request.leaves && request.at != Instant::never())
-      schedule(agenda, id, What::ended, request.at, request.outcome);
+      schedule(agenda, id, Turn::reply, request.at, request.outcome);
   }
   bool holds() const override { return true; }
   bool is_hop() const override { return true; }
@@ -62,7 +63,6 @@ class Hop : public Stage {
 
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
-  enum class What : std::uint8_t { send, ended };
   struct Call {
     std::uint32_t ticket = none;  // of the outer request; none: this place is free
     std::uint32_t generation = 0;
@@ -70,13 +70,15 @@ class Hop : public Stage {
     std::uint64_t asked = 0;
     bool awaits = false;
     Instant started;
+    Instant sent;  // the latest attempt
+    std::int64_t sent_at_once = 0;
     alignas(std::max_align_t) std::byte memory[call_slot_bytes];
   };
   struct Event {
     std::uint32_t call, generation;
     std::int64_t attempt;
-    What what;
-    Outcome outcome;
+    Turn turn;        // arrival: this attempt is sent; else it ends
+    Outcome outcome;  // with which it ends
   };
 
   // The policy streams of the layers differ from the clients' and from each other.
@@ -96,11 +98,12 @@ class Hop : public Stage {
     calls_[id].attempt = 1;
     calls_[id].asked = 0;
     calls_[id].awaits = false;
+    calls_[id].sent_at_once = 0;
     return id;
   }
 
-  void schedule(Agenda& agenda, std::uint32_t id, What what, Instant at, const Outcome& outcome) {
-    const Event e{id, calls_[id].generation, calls_[id].attempt, what, outcome};
+  void schedule(Agenda& agenda, std::uint32_t id, Turn turn, Instant at, const Outcome& outcome) {
+    const Event e{id, calls_[id].generation, calls_[id].attempt, turn, outcome};
     std::uint32_t token = static_cast<std::uint32_t>(events_.size());
     if (free_events_.empty()) {
       events_.push_back(e);
@@ -109,7 +112,7 @@ class Hop : public Stage {
       free_events_.pop_back();
       events_[token] = e;
     }
-    agenda.wake(*this, token, at, agenda.held(calls_[id].ticket));
+    agenda.wake(*this, turn, token, at, agenda.held(calls_[id].ticket));
   }
 
   void send(std::uint32_t id, Agenda& agenda) {
@@ -122,9 +125,12 @@ class Hop : public Stage {
       const Decision decision = policy_.before(client_, call.memory, call.attempt, agenda.now(), rng);
       if (decision.stops()) return end(id, {Status::http(503), {}, {}}, agenda);
       if (decision.delay() > Duration{})
-        return schedule(agenda, id, What::send, agenda.now() + decision.delay(), {});
+        return schedule(agenda, id, Turn::arrival, agenda.now() + decision.delay(), {});
     }
     call.asked = 0;
+    call.sent_at_once = call.sent == agenda.now() ? call.sent_at_once + 1 : 1;
+    call.sent = agenda.now();
+    if (call.sent_at_once == most_attempts_at_one_time) return agenda.stand_still(c_.name);
     call.awaits = true;
     Request inner;
     inner.client = outer.client;
@@ -137,7 +143,7 @@ class Hop : public Stage {
     inner.slot = call.generation;
     inner.chain = &inner_;
     if (inner.leaves != Instant::never())
-      schedule(agenda, id, What::ended, inner.leaves, {Status::transport(TransportError::timeout), {}, {}});
+      schedule(agenda, id, Turn::timeout, inner.leaves, {Status::transport(TransportError::timeout), {}, {}});
     if (!inner_.has_hops()) agenda.count_inner_request();
     if (inner_.go(inner, 0, agenda) == Step::answer) finished(inner, agenda);
   }
@@ -154,7 +160,7 @@ class Hop : public Stage {
     const Decision decision = policy_.after(client_, call.memory, attempt, rng);
     if (outcome.status.succeeded() || decision.stops()) return end(id, outcome, agenda);
     ++call.attempt;
-    schedule(agenda, id, What::send, agenda.now() + std::max(Duration{}, decision.delay()), {});
+    schedule(agenda, id, Turn::arrival, agenda.now() + std::max(Duration{}, decision.delay()), {});
   }
 
   void end(std::uint32_t id, const Outcome& outcome, Agenda& agenda) {
@@ -197,6 +203,7 @@ void add_hop(Shelf<ServerKind>& shelf) {
                else if (*policy != "subject") {
                  if (auto found = keep(find_policy(*policy, table.where("policy")), table.complaints()))
                    c.policy = found->policy;
+                 c.name = *policy;
                }
                c.attempt_timeout = table.duration("attempt_timeout").value_or(c.attempt_timeout);
                c.propagate_deadline = table.flag("propagate_deadline").value_or(false);

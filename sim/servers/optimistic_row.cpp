@@ -17,7 +17,7 @@ class OptimisticRow : public Stage {
     const std::uint32_t ticket = agenda.hold(request);
     if (read_.size() <= ticket) read_.resize(ticket + 1);
     read_[ticket] = version_;
-    agenda.wake(*this, ticket, request.at + round_trip_.draw(rng), request);
+    agenda.wake(*this, Turn::departure, ticket, request.at + round_trip_.draw(rng), request);
     return Step::hold;
   }
   void wake(std::uint32_t ticket, Agenda& agenda) override {

@@ -86,7 +86,7 @@ class Lifo : public Stage {
     const Duration time = c_.service.draw(rng);
     request.work += time;
     request.at = request.at + time;
-    agenda.wake(*this, 0, request.at, request);
+    agenda.wake(*this, Turn::departure, 0, request.at, request);
   }
 
   QueueConfig c_;
