@@ -109,7 +109,7 @@ std::string judged(const ComparisonRow& row, const Asked& asked) {
   using enum stats::Asking;
   const stats::Asking asking = asked.question.asking;
   const bool none = asked.question.margin == 0;
-  const std::string p = row.p_adjusted ? fmt::format(" (adjusted p = {:.2g})", *row.p_adjusted) : "";
+  const std::string p = row.p_adjusted ? fmt::format(" (adjusted {})", p_text(*row.p_adjusted)) : "";
   const std::string question =
       asking == not_worse ? (none ? "not worse" : fmt::format("not worse by more than {}", row.margin))
       : asking == better  ? (none ? "better" : fmt::format("better by at least {}", row.margin))
@@ -144,9 +144,9 @@ std::string headline(const Asked& asked, const stats::Ruling& ruling) {
   if (!ruling.note.empty()) text += " (" + ruling.note + ")";
   for (const SensitivityRow& test : row.sensitivity) {
     if (test.verdict != row.verdict)
-      text +=
-          fmt::format(" The {} test disagrees: by it this would be {} (p = {:.2g}); {} decides.", test.method,
-                      test.verdict, test.verdict == "pass" ? test.p_within : test.p_adjusted, row.method);
+      text += fmt::format(" The {} test disagrees: by it this would be {} ({}); {} decides.", test.method,
+                          test.verdict, p_text(test.verdict == "pass" ? test.p_within : test.p_adjusted),
+                          row.method);
   }
   if (asked.unreached > 0)
     text += fmt::format(" The candidate did not get there within {} in {} of {} seeds; those count as {}.",
@@ -220,7 +220,7 @@ Result<std::optional<Comparison>> begin(const CompareTask& task, const Baseline*
 }
 
 Result<void> simulate(Comparison& c, const std::vector<std::uint64_t>& seeds, unsigned threads,
-                      const std::set<std::size_t>* open) {
+                      const std::function<void(std::size_t)>& ran, const std::set<std::size_t>* open) {
   c.table.cells.resize(c.task.scenarios.size() * c.policies.size());
   for (std::size_t s = 0; s < c.task.scenarios.size(); ++s) {
     std::vector<std::size_t> cells;
@@ -233,7 +233,13 @@ Result<void> simulate(Comparison& c, const std::vector<std::uint64_t>& seeds, un
     }
     // Nobody waits for the baseline alone.
     if (open != nullptr && cells.size() == 1) continue;
-    auto table = sweep(policies, {c.task.scenarios[s]}, seeds, c.table.metrics, threads);
+    std::size_t told = 0;
+    SweepOptions sweeping{threads};
+    sweeping.progress = [&](std::size_t done, std::size_t) {
+      ran(done - told);
+      told = done;
+    };
+    auto table = sweep(policies, {c.task.scenarios[s]}, seeds, c.table.metrics, sweeping);
     if (!table) return tl::unexpected(std::move(table.error()));
     for (std::size_t i = 0; i < cells.size(); ++i) add(c.table.cells[cells[i]], std::move(table->cells[i]));
   }

@@ -2,6 +2,7 @@
 // questions.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <vector>
@@ -49,8 +50,10 @@ Result<std::optional<Comparison>> begin(const CompareTask&, const Baseline* stor
                                         Report&);
 
 // Simulates these seeds for all policies, or, where `open` is given, for the candidates that it names by
-// their cell and for what they are compared with. Samples are added to the table.
+// their cell and for what they are compared with. Samples are added to the table. `ran` is told of runs that
+// are done.
 Result<void> simulate(Comparison&, const std::vector<std::uint64_t>& seeds, unsigned threads,
+                      const std::function<void(std::size_t)>& ran,
                       const std::set<std::size_t>* open = nullptr);
 
 // The questions that the samples so far can be asked, always in the same order.

@@ -273,6 +273,40 @@ std::string storm_figures(const Storm& storm, const FigureBudget& budget) {
   return out;
 }
 
+std::string growth_figure(const GrowthRow& row) {
+  Array sizes, baseline, candidate;
+  HtmlTable table{
+      "", {"#" + row.key, "#" + row.baseline, "#" + row.candidate, "#effect", "#95 % interval"}, {}};
+  for (const GrowthPoint& point : row.points) {
+    sizes.push_back(to_value(point.size));
+    baseline.push_back(plotted(point.baseline));
+    candidate.push_back(plotted(point.candidate));
+    table.rows.push_back(
+        {fmt::format("{}", point.size), mean_text(point.baseline), mean_text(point.candidate),
+         share_text(point.effect),
+         point.low ? fmt::format("{} .. {}", share_text(point.low), share_text(point.high)) : "-"});
+  }
+  const GrowthPoint &first = row.points.front(), &last = row.points.back();
+  Table data = {{"kind", {}, text("growth")},
+                {"metric", {}, text(row.metric)},
+                {"unit", {}, text(row.unit == "1" ? "" : row.unit)},
+                {"key", {}, text(row.key)},
+                {"names", {}, to_value(Array{text(row.baseline), text(row.candidate)})},
+                member("sizes", std::move(sizes)),
+                member("rows", Array{to_value(std::move(baseline)), to_value(std::move(candidate))})};
+  return figure(
+      "growth",
+      fmt::format(
+          "{} by {}, means of {} seeds: {} solid with circles, {} dashed with triangles. On such scales a "
+          "power law is a straight line, and its exponent the slope.",
+          html(row.metric), html(row.key), row.seeds, html(row.baseline), html(row.candidate)),
+      canvas(fmt::format("{} from {} to {} {}: {} from {} to {}, {} from {} to {}", row.metric, first.size,
+                         last.size, row.key, row.baseline, mean_text(first.baseline),
+                         mean_text(last.baseline), row.candidate, mean_text(first.candidate),
+                         mean_text(last.candidate))),
+      std::move(data), table);
+}
+
 std::string envelope_figure(const Envelope& envelope, const FigureBudget& budget) {
   Array lo, mean, hi, seen;
   HtmlTable table{

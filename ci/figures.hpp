@@ -24,6 +24,8 @@ std::string distribution_figure(const std::vector<const SampleRow*>&, const std:
                                 const FigureBudget&);
 // Arrivals over time of every policy; several figures where there are many policies.
 std::string storm_figures(const Storm&, const FigureBudget&);
+// A metric of two policies by size, on logarithmic scales where everything is above 0.
+std::string growth_figure(const GrowthRow&);
 std::string envelope_figure(const Envelope&, const FigureBudget&);
 
 // n of a sorted sample, spread evenly from its least to its greatest value; all of it if there are no more.

@@ -63,9 +63,28 @@ Result<std::vector<Asked>> ask_all(const std::vector<Comparison>& all) {
   return asked;
 }
 
-Result<std::vector<Asked>> at_once(std::vector<Comparison>& all, unsigned threads) {
+// The runs that are done, of those that there can be.
+class Tally {
+ public:
+  Tally(const GateOptions& options, const std::vector<Comparison>& comparisons) : options_(options) {
+    for (const Comparison& c : comparisons)
+      all_ += c.policies.size() * c.task.scenarios.size() * options.budget.value_or(c.task.seeds.count());
+  }
+  void operator()(std::size_t more) {
+    done_ += more;
+    if (options_.progress) options_.progress(done_, all_, note);
+  }
+  std::string note;
+
+ private:
+  const GateOptions& options_;
+  std::size_t done_ = 0, all_ = 0;
+};
+
+Result<std::vector<Asked>> at_once(std::vector<Comparison>& all, const GateOptions& options) {
+  Tally tally(options, all);
   for (Comparison& one : all) {
-    if (auto done = simulate(one, one.task.seeds.values(), threads); !done)
+    if (auto done = simulate(one, one.task.seeds.values(), options.threads, std::ref(tally)); !done)
       return tl::unexpected(std::move(done.error()));
   }
   auto asked = ask_all(all);
@@ -76,19 +95,36 @@ Result<std::vector<Asked>> at_once(std::vector<Comparison>& all, unsigned thread
   return asked;
 }
 
+// How far the looks have come, for who waits.
+std::string so_far(std::uint64_t seeds, const std::vector<Asked>& asked,
+                   const std::vector<std::optional<std::size_t>>& decided_at) {
+  std::size_t judged = 0, decided = 0;
+  const ComparisonRow* widest = nullptr;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const ComparisonRow& row = asked[i].row;
+    judged += asked[i].judged ? 1 : 0;
+    decided += decided_at[i] ? 1 : 0;
+    if (!asked[i].judged || decided_at[i] || !row.low || !row.high || !row.relative) continue;
+    if (widest == nullptr || *row.high - *row.low > *widest->high - *widest->low) widest = &row;
+  }
+  return fmt::format("{} seeds, {} of {} margins decided{}", seeds, decided, judged,
+                     widest == nullptr ? "" : fmt::format(", widest interval {}", interval_text(*widest)));
+}
+
 // Seeds until every margin is decided or the budget is spent. What draws nothing is decided by its first
 // seed; the sequence looks after that.
-Result<std::vector<Asked>> one_by_one(std::vector<Comparison>& all, std::uint64_t budget, unsigned threads) {
+Result<std::vector<Asked>> one_by_one(std::vector<Comparison>& all, const GateOptions& options) {
+  Tally tally(options, all);
   constexpr stats::Looks looks;
   std::vector<std::set<std::size_t>> open(all.size());
   std::vector<std::optional<std::size_t>> decided_at;
   Result<std::vector<Asked>> asked;
   std::uint64_t have = 0;
-  for (std::uint64_t want = 1; want <= budget; want = want == 1 ? looks.first : want + looks.every) {
+  for (std::uint64_t want = 1; want <= *options.budget; want = want == 1 ? looks.first : want + looks.every) {
     for (std::size_t k = 0; k < all.size(); ++k) {
       const std::uint64_t first = all[k].task.seeds.first;
-      if (auto done = simulate(all[k], Seeds{first + have, first + want - 1}.values(), threads,
-                               have == 0 ? nullptr : &open[k]);
+      if (auto done = simulate(all[k], Seeds{first + have, first + want - 1}.values(), options.threads,
+                               std::ref(tally), have == 0 ? nullptr : &open[k]);
           !done)
         return tl::unexpected(std::move(done.error()));
     }
@@ -112,8 +148,33 @@ Result<std::vector<Asked>> one_by_one(std::vector<Comparison>& all, std::uint64_
       answer(one, (*rulings)[i]);
     }
     if (all_decided) break;
+    tally.note = so_far(have, *asked, decided_at);
   }
   return asked;
+}
+
+// How the policies of a comparison grow, under its first seeds: shown beside the verdict, never a part of it.
+Result<void> add_growth(const Comparison& c, unsigned threads, Report& report) {
+  constexpr std::size_t seeds_max = 30;
+  const CompareTask& task = c.task;
+  std::vector<std::uint64_t> seeds = task.seeds.values();
+  seeds.resize(std::min(seeds.size(), seeds_max));
+  std::vector<std::string> metrics;
+  for (const Margin& margin : task.margins) metrics.push_back(margin.metric);
+  for (std::size_t s = 0; s < task.sizes.size(); ++s) {
+    GrowthRequest request{task.baseline, task.candidates, {task.sizes[s]}, *task.over,
+                          seeds,         metrics,         threads};
+    // A stored policy is the baseline, and what the suite says of it now a candidate.
+    if (const BaselineArm& arm = c.arms[s]; arm.stored) {
+      request.baseline.name = arm.name;
+      request.baseline.policy = arm.policy;
+      if (arm.changed) request.candidates.insert(request.candidates.begin(), task.baseline);
+    }
+    const auto grown = grow(request);
+    if (!grown) return tl::unexpected(grown.error());
+    for (GrowthRow& row : growth_rows(*grown)) report.growth.push_back(std::move(row));
+  }
+  return {};
 }
 
 Result<void> compare_all(const Suite& suite, const GateOptions& options, GateRun& run) {
@@ -131,11 +192,13 @@ Result<void> compare_all(const Suite& suite, const GateOptions& options, GateRun
     if (!one) return tl::unexpected(std::move(one.error()));
     if (*one) comparisons.push_back(std::move(**one));
   }
-  auto asked = options.budget ? one_by_one(comparisons, *options.budget, options.threads)
-                              : at_once(comparisons, options.threads);
+  auto asked = options.budget ? one_by_one(comparisons, options) : at_once(comparisons, options);
   if (!asked) return tl::unexpected(std::move(asked.error()));
   report.one_by_one = options.budget.has_value();
   for (Asked& one : *asked) report.comparisons.push_back(std::move(one.row));
+  for (const Comparison& one : comparisons) {
+    if (auto done = add_growth(one, options.threads, report); !done) return done;
+  }
   for (Comparison& one : comparisons) {
     const CompareTask task = one.task;
     run.samples.push_back(samples(std::move(one)));

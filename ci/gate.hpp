@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "ci/commands.hpp"
@@ -20,6 +21,8 @@ struct GateOptions {
   // or so many are spent; a stored baseline has its own seeds and none to add.
   std::optional<std::uint64_t> budget = {};
   std::optional<std::chrono::sys_days> today = {};  // UTC; a suite with waivers needs it
+  // Told now and then how many runs of how many (at most) are done, and what has been decided.
+  std::function<void(std::size_t done, std::size_t all, const std::string& note)> progress = {};
 };
 
 struct GateRun {

@@ -98,6 +98,16 @@ Report fixed_report() {
        "timers hold 2147483647ms (issue 17)",
        "",
        {}},
+      {"ours",
+       "jitter-alive-at-cap",
+       "MUST",
+       "statistical",
+       "waived",
+       "At the cap delays still differ.",
+       "attempt 9: all 400 draws are 10s",
+       "retrygate check 'policies.toml#ours' --only jitter-alive-at-cap --seed 1 --cases 200",
+       {"policies.toml", 7, 3},
+       "until 2027-01-31: issue 17"},
       {"ours", "survives", "MUST", "exact", "holds", "It never raises, dies or hangs.", "", "", {}},
       {"ours", "budget-conserved", "MUST", "exact", "not-promised", "A budget is kept.", "", "", {}},
       {"ours",
@@ -151,6 +161,15 @@ Report fixed_report() {
   row.margin = row.verdict = "";
   row.headline = "40 more requests.";
   report.comparisons.push_back(row);
+  report.growth = {{"outage-then-limit",
+                    "full-jitter",
+                    "ours",
+                    "requests",
+                    "1",
+                    "clients",
+                    30,
+                    {{200, 1000, 1250, 0.25, 0.125, 0.375}, {2000, 10000, 12500, 0.25, {}, {}}},
+                    {"baseline : exponent 1.000", "candidate: exponent 1.000"}}};
   report.changes = {{"full-jitter", "ours", {"cap = 5s"}, {"cap = 10s"}}};
   report.blocked = {"seeds: 1..100 are stored, the suite says 1..200"};
   report.notes = {"attempts tried: 1..70, 96"};

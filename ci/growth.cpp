@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ci/report.hpp"
 #include "ci/samples.hpp"
 #include "policies/base/json.hpp"
 #include "stats/equivalence.hpp"
@@ -35,20 +36,6 @@ std::vector<std::int64_t> preferred(std::int64_t first, std::int64_t last) {
   return sizes;
 }
 
-// Scenarios of one size after the other.
-Result<std::vector<Scenario>> scenarios_at(const GrowthRequest& request, const std::string& id) {
-  std::vector<Scenario> scenarios;
-  Errors errors;
-  for (const std::int64_t size : request.over.sizes) {
-    std::vector<std::string> overrides = request.overrides;
-    overrides.push_back(fmt::format("{}={}", request.over.key, size));
-    if (auto made = keep(find_scenario(id, {"--over", 1, 1}, overrides), errors))
-      scenarios.push_back(std::move(*made));
-    if (!errors.empty()) return tl::unexpected(std::move(errors));  // the same mistake at every size
-  }
-  return scenarios;
-}
-
 GrowthComparison::Step step(const std::vector<double>& baseline, const std::vector<double>& candidate) {
   const double from = stats::mean(baseline), to = stats::mean(candidate);
   if (from == 0) return {};
@@ -68,12 +55,11 @@ void judge(GrowthComparison& c) {
 }
 
 // All metrics and candidates of one scenario.
-Result<void> compare_in(const GrowthRequest& request, const std::string& id, GrowthReport& report) {
-  const auto scenarios = scenarios_at(request, id);
-  if (!scenarios) return tl::unexpected(scenarios.error());
+Result<void> compare_in(const GrowthRequest& request, const std::vector<Scenario>& scenarios,
+                        GrowthReport& report) {
   std::vector<NamedPolicy> policies{request.baseline};
   policies.insert(policies.end(), request.candidates.begin(), request.candidates.end());
-  const auto table = sweep(policies, *scenarios, request.seeds, request.metrics, request.threads);
+  const auto table = sweep(policies, scenarios, request.seeds, request.metrics, request.threads);
   if (!table) return tl::unexpected(table.error());
 
   const std::vector<double> sizes(request.over.sizes.begin(), request.over.sizes.end());
@@ -81,7 +67,7 @@ Result<void> compare_in(const GrowthRequest& request, const std::string& id, Gro
     for (std::size_t m = 0; m < request.metrics.size(); ++m) {
       const auto metric = find_metric(request.metrics[m], {"--metric", 1, 1});
       if (!metric) return tl::unexpected(metric.error());
-      GrowthComparison comparison{id,
+      GrowthComparison comparison{scenarios.front().id,
                                   policies[0].name,
                                   policies[c].name,
                                   metric->id,
@@ -94,10 +80,10 @@ Result<void> compare_in(const GrowthRequest& request, const std::string& id, Gro
                                   {},
                                   {},
                                   {}};
-      for (std::size_t s = 0; s < scenarios->size(); ++s) {
+      for (std::size_t s = 0; s < scenarios.size(); ++s) {
         const auto values = [&](std::size_t policy) {
           return comparable(table->cells[s * policies.size() + policy].samples[m], *metric,
-                            (*scenarios)[s].horizon, {"--metric", 1, 1});
+                            scenarios[s].horizon, {"--metric", 1, 1});
         };
         const auto b = values(0), x = values(c);
         if (!b) return tl::unexpected(b.error());
@@ -112,8 +98,6 @@ Result<void> compare_in(const GrowthRequest& request, const std::string& id, Gro
   return {};
 }
 
-std::string percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
-
 std::string_view moves(stats::Direction direction) {
   if (direction == stats::Direction::level) return "stays the same";
   return direction == stats::Direction::neither ? "goes up and down" : to_string(direction);
@@ -121,18 +105,18 @@ std::string_view moves(stats::Direction direction) {
 
 std::string exponent_text(const std::string& who, const stats::PowerLaw& law, const stats::Trend& trend) {
   if (law.status == stats::Status::undefined)
-    return fmt::format("  {}: no power law goes through 0; the mean {}\n", who, moves(trend.direction));
-  std::string text = fmt::format("  {}: exponent {:.3f}", who, law.exponent);
+    return fmt::format("{}: no power law goes through 0; the mean {}", who, moves(trend.direction));
+  std::string text = fmt::format("{}: exponent {:.3f}", who, law.exponent);
   if (law.interval) text += fmt::format(" ({:.3f} .. {:.3f})", law.interval->low, law.interval->high);
   const auto [least, most] = std::minmax_element(law.local.begin(), law.local.end());
   if (law.p_bend && *law.p_bend < 1 - level)
     text += fmt::format(", but not the same everywhere: {:.2f} .. {:.2f} from size to size", *least, *most);
-  return text + '\n';
+  return text;
 }
 
 std::string difference_text(const stats::ExponentDifference& d) {
   if (!d.estimate || !d.interval || !d.p) return "";
-  return fmt::format("  difference of the exponents: {:+.3f} ({:+.3f} .. {:+.3f}), {}\n", *d.estimate,
+  return fmt::format("difference of the exponents: {:+.3f} ({:+.3f} .. {:+.3f}), {}", *d.estimate,
                      d.interval->low, d.interval->high,
                      *d.p < 1e-4 ? "p < 0.0001" : fmt::format("p = {:.4f}", *d.p));
 }
@@ -185,31 +169,59 @@ Result<Over> parse_over(std::string_view text, Where where) {
   return over;
 }
 
+Result<std::vector<Scenario>> scenarios_over(const std::string& id, const std::vector<std::string>& overrides,
+                                             const Over& over) {
+  std::vector<Scenario> scenarios;
+  for (const std::int64_t size : over.sizes) {
+    std::vector<std::string> all = overrides;
+    all.push_back(fmt::format("{}={}", over.key, size));
+    auto made = find_scenario(id, {"--over", 1, 1}, all);
+    if (!made) return tl::unexpected(std::move(made.error()));  // the same mistake at every size
+    scenarios.push_back(std::move(*made));
+  }
+  return scenarios;
+}
+
 Result<GrowthReport> grow(const GrowthRequest& request) {
   GrowthReport report{request.over, request.seeds.size(), {}};
-  for (const std::string& scenario : request.scenarios) {
-    if (auto done = compare_in(request, scenario, report); !done) return tl::unexpected(done.error());
+  for (const std::vector<Scenario>& scenarios : request.scenarios) {
+    if (auto done = compare_in(request, scenarios, report); !done) return tl::unexpected(done.error());
   }
   return report;
 }
 
-std::string growth_text(const GrowthReport& report) {
-  std::string text;
+std::vector<GrowthRow> growth_rows(const GrowthReport& report) {
+  std::vector<GrowthRow> rows;
   for (const GrowthComparison& c : report.comparisons) {
-    text += fmt::format("{}{} of {} against {} on {}, {} seeds\n", text.empty() ? "" : "\n", c.metric,
-                        c.candidate, c.baseline, c.scenario, report.seeds);
-    text += fmt::format("  {:>10} {:>11} {:>11} {:>10}   95 % interval\n", report.over.key, "baseline",
-                        "candidate", "effect");
+    GrowthRow row{c.scenario,      c.baseline,   c.candidate, c.metric, c.unit,
+                  report.over.key, report.seeds, {},          {}};
     for (std::size_t i = 0; i < c.steps.size(); ++i) {
       const auto& [effect, interval] = c.steps[i];
-      text +=
-          fmt::format("  {:>10} {:>11.5g} {:>11.5g} {:>10}   {}\n", report.over.sizes[i],
-                      c.baseline_trend.means[i], c.candidate_trend.means[i], effect ? percent(*effect) : "-",
-                      interval ? percent(interval->low) + " .. " + percent(interval->high) : "-");
+      row.points.push_back({report.over.sizes[i], c.baseline_trend.means[i], c.candidate_trend.means[i],
+                            effect, interval ? std::optional(interval->low) : std::nullopt,
+                            interval ? std::optional(interval->high) : std::nullopt});
     }
-    text += exponent_text("baseline ", c.baseline_law, c.baseline_trend);
-    text += exponent_text("candidate", c.candidate_law, c.candidate_trend);
-    text += difference_text(c.difference);
+    row.laws = {exponent_text("baseline ", c.baseline_law, c.baseline_trend),
+                exponent_text("candidate", c.candidate_law, c.candidate_trend)};
+    if (std::string text = difference_text(c.difference); !text.empty()) row.laws.push_back(std::move(text));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string growth_text(const std::vector<GrowthRow>& rows) {
+  std::string text;
+  for (const GrowthRow& row : rows) {
+    text += fmt::format("{}{} of {} against {} on {}, {} seeds\n", text.empty() ? "" : "\n", row.metric,
+                        row.candidate, row.baseline, row.scenario, row.seeds);
+    text += fmt::format("  {:>10} {:>11} {:>11} {:>10}   95 % interval\n", row.key, "baseline", "candidate",
+                        "effect");
+    for (const GrowthPoint& point : row.points) {
+      text += fmt::format("  {:>10} {:>11.5g} {:>11.5g} {:>10}   {}\n", point.size, point.baseline,
+                          point.candidate, share_text(point.effect),
+                          point.low ? share_text(point.low) + " .. " + share_text(point.high) : "-");
+    }
+    for (const std::string& law : row.laws) text += "  " + law + "\n";
   }
   return text;
 }

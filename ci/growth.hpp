@@ -12,6 +12,8 @@
 
 namespace retrygate::ci {
 
+struct GrowthRow;  // ci/report.hpp
+
 // A key of the scenario and the whole numbers that it takes.
 struct Over {
   std::string key;
@@ -21,11 +23,14 @@ struct Over {
 // "clients=200,1000,5000": these.
 Result<Over> parse_over(std::string_view text, Where);
 
+// A shipped scenario or one of a file at every size.
+Result<std::vector<Scenario>> scenarios_over(const std::string& id, const std::vector<std::string>& overrides,
+                                             const Over&);
+
 struct GrowthRequest {
   NamedPolicy baseline;
   std::vector<NamedPolicy> candidates;
-  std::vector<std::string> scenarios;
-  std::vector<std::string> overrides;  // of the scenarios, "key=value"
+  std::vector<std::vector<Scenario>> scenarios;  // each at the sizes of `over`
   Over over;
   std::vector<std::uint64_t> seeds;
   std::vector<std::string> metrics;
@@ -52,7 +57,8 @@ struct GrowthReport {
 };
 Result<GrowthReport> grow(const GrowthRequest&);
 
-std::string growth_text(const GrowthReport&);
+std::vector<GrowthRow> growth_rows(const GrowthReport&);
+std::string growth_text(const std::vector<GrowthRow>&);  // for a terminal
 // Schema retrygate.growth/1.
 std::string growth_json(const GrowthReport&);
 

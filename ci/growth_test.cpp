@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ci/report.hpp"
+
 namespace retrygate::ci {
 namespace {
 
@@ -33,11 +35,11 @@ TEST(Over, Mistakes) {
 // A server that is down for 1 s and then takes everybody: every 500 ms that is 3 requests a client (0, 0.5,
 // 1), every 250 ms 5.
 GrowthRequest by_hand(std::string metric) {
+  const Over over{"clients", {10, 100, 1000}};
   return {*find_policy("fixed:base=500ms", {}),
           {*find_policy("fixed:base=250ms", {})},
-          {"outage-then-limit"},
-          {"concurrency_limit=1000000"},
-          {"clients", {10, 100, 1000}},
+          {*scenarios_over("outage-then-limit", {"concurrency_limit=1000000"}, over)},
+          over,
           {1, 2, 3},
           {std::move(metric)},
           1};
@@ -58,7 +60,7 @@ TEST(Growth, RequestsOfAFixedDelay) {
   EXPECT_NEAR(c.baseline_law.scale, 3, 1e-12);
   EXPECT_NEAR(c.candidate_law.scale, 5, 1e-12);
   EXPECT_EQ(c.candidate_trend.direction, stats::Direction::rises);
-  const std::string text = growth_text(*report), json = growth_json(*report);
+  const std::string text = growth_text(growth_rows(*report)), json = growth_json(*report);
   EXPECT_NE(text.find("      1000        3000        5000    +66.7 %   -\n"), std::string::npos) << text;
   EXPECT_NE(text.find("baseline : exponent 1.000"), std::string::npos) << text;
   EXPECT_NE(json.find(R"("schema": "retrygate.growth/1")"), std::string::npos) << json;
@@ -67,7 +69,7 @@ TEST(Growth, RequestsOfAFixedDelay) {
 TEST(Growth, NothingToGrow) {
   const auto report = grow(by_hand("gave_up"));
   ASSERT_TRUE(report);
-  EXPECT_NE(growth_text(*report).find("no power law goes through 0; the mean stays the same"),
+  EXPECT_NE(growth_text(growth_rows(*report)).find("no power law goes through 0; the mean stays the same"),
             std::string::npos);
 }
 
@@ -85,12 +87,10 @@ TEST(Growth, DrawnPoliciesHaveIntervals) {
 }
 
 TEST(Growth, AKeyThatTheScenarioLacks) {
-  GrowthRequest request = by_hand("requests");
-  request.over.key = "clienst";
-  const auto report = grow(request);
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().size(), 1) << to_string(report.error());
-  EXPECT_NE(to_string(report.error()).find("clienst"), std::string::npos);
+  const auto scenarios = scenarios_over("outage-then-limit", {}, {"clienst", {10, 100}});
+  ASSERT_FALSE(scenarios);
+  EXPECT_EQ(scenarios.error().size(), 1) << to_string(scenarios.error());
+  EXPECT_NE(to_string(scenarios.error()).find("clienst"), std::string::npos);
 }
 
 }  // namespace

@@ -5,14 +5,14 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "ci/layout.hpp"
 #include "policies/base/json.hpp"
 
 namespace retrygate::ci {
 
 std::string html(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (const char c : clean(text, "\n\t")) {
     if (c == '&')
       out += "&amp;";
     else if (c == '<')
@@ -23,8 +23,6 @@ std::string html(std::string_view text) {
       out += "&quot;";
     else if (c == '\'')
       out += "&#39;";
-    else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f)
-      out += "\xef\xbf\xbd";
     else
       out += c;
   }

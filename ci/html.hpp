@@ -10,7 +10,7 @@
 
 namespace retrygate::ci {
 
-// Text for an element or a quoted attribute. Control characters become U+FFFD.
+// Text for an element or a quoted attribute, cleaned.
 std::string html(std::string_view text);
 
 // `html(text)` as the id of an element and the target of a link: letters, digits and hyphens.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -45,9 +46,14 @@ std::string between(std::string_view text, std::string_view begin, std::string_v
 
 // SHA-256 by CMake, which is there wherever these tests are built.
 std::string sha256_by_cmake(const std::string& text) {
-  const std::string path = (pages / "hashed").string();
+  // These tests run beside themselves: html.browser begins with them.
+  const std::string path = (pages / fmt::format("hashed-{}", ::getpid())).string();
   std::filesystem::create_directories(pages);
   if (!write_file(path, text)) return {};
+  struct Gone {
+    const std::string& path;
+    ~Gone() { ::unlink(path.c_str()); }
+  } gone{path};
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(
       popen(fmt::format("'{}' -E sha256sum '{}'", RETRYGATE_CMAKE, path).c_str(), "r"), &pclose);
   std::array<char, 65> hex{};
@@ -126,6 +132,22 @@ Report generated(std::size_t policies, std::size_t metrics, std::size_t seeds) {
                                       "exponential 100ms x2", "1..200", "0123456789abcdef"});
   }
   report.storms.push_back(std::move(storm));
+  for (std::size_t m = 0; m < metrics; ++m) {
+    GrowthRow row{"outage-then-limit",
+                  "full-jitter",
+                  policy(1),
+                  fmt::format("spread_attempt_{}_s", m),
+                  "s",
+                  "clients",
+                  30,
+                  {},
+                  {"baseline : exponent 0.980 (0.950 .. 1.010)"}};
+    for (const std::int64_t size : {200, 500, 1000, 2000, 5000}) {
+      const double value = 0.02 * static_cast<double>(size);
+      row.points.push_back({size, value, value * 1.25, 0.25, 0.2, 0.3});
+    }
+    report.growth.push_back(std::move(row));
+  }
   report.provenance.commit = "0123456789ab";
   report.provenance.scenarios.push_back({"outage-then-limit", "200 clients at once", "0123456789abcdef", {}});
   report.code = ExitCode::violation;
@@ -139,6 +161,7 @@ TEST(HtmlPage, FiftyPoliciesAndTwentyMetricsStayUnderThreeMegabytes) {
   EXPECT_EQ(count(page, "data-plot=\"forest\""), 20u);
   EXPECT_EQ(count(page, "data-plot=\"distribution\""), 20u);
   EXPECT_EQ(count(page, "data-plot=\"envelope\""), 51u);
+  EXPECT_EQ(count(page, "data-plot=\"growth\""), 20u);
 }
 
 TEST(HtmlPage, TextOfUsersIsNeverMarkup) {
@@ -158,6 +181,8 @@ TEST(HtmlPage, TextOfUsersIsNeverMarkup) {
   report.metrics = {{evil, evil}};
   report.storms[0].scenario = report.storms[0].arms[0].policy = evil;
   report.envelopes[0].subject = evil;
+  for (GrowthRow& row : report.growth)
+    row.scenario = row.baseline = row.candidate = row.metric = row.unit = row.key = row.laws[0] = evil;
   report.changes = {{evil, evil, {evil}, {evil}}};
   report.blocked = report.notes = {evil};
   report.provenance = {evil, 1, {{evil, evil, evil, {evil}}}, {{evil, evil, evil, evil, evil}}};

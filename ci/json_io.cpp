@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,6 +128,26 @@ std::string report_json(const Report& report) {
                     {"seeds", one.seeds},
                     {"digest", one.digest}});
   }
+  Json growth = Json::array();
+  for (const GrowthRow& row : report.growth) {
+    Json points = Json::array();
+    for (const GrowthPoint& point : row.points)
+      points.push_back({{"size", point.size},
+                        {"baseline", point.baseline},
+                        {"candidate", point.candidate},
+                        {"effect", number(point.effect)},
+                        {"low", number(point.low)},
+                        {"high", number(point.high)}});
+    growth.push_back({{"scenario", row.scenario},
+                      {"baseline", row.baseline},
+                      {"candidate", row.candidate},
+                      {"metric", row.metric},
+                      {"unit", row.unit},
+                      {"key", row.key},
+                      {"seeds", row.seeds},
+                      {"points", std::move(points)},
+                      {"laws", row.laws}});
+  }
   const Json all = {{"schema", "retrygate.report/1"},
                     {"run",
                      {{"version", report.run.version},
@@ -136,6 +157,7 @@ std::string report_json(const Report& report) {
                       {"command", report.run.command}}},
                     {"verdicts", verdicts},
                     {"comparisons", comparisons},
+                    {"growth", std::move(growth)},
                     {"changes", std::move(changes)},
                     {"blocked", report.blocked},
                     {"notes", report.notes},
@@ -234,6 +256,24 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
+// While it lives, a signal that asks the program to end waits: what a writer leaves beside the file would
+// stay there. Only the thread that writes is running then.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t some;
+    ::sigemptyset(&some);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&some, signal);
+    ::pthread_sigmask(SIG_BLOCK, &some, &before_);
+  }
+  ~SignalsWait() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 // A device or a pipe is written to, never replaced by a file.
 Result<void> write_through(const std::string& path, std::string_view text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -246,11 +286,12 @@ Result<void> write_through(const std::string& path, std::string_view text) {
 
 }  // namespace
 
-Result<void> write_file(const std::string& path, std::string_view text) {
+Result<void> write_file(const std::string& path, std::string_view text, Existing existing) {
   std::error_code fault;
   if (const auto status = std::filesystem::status(path, fault);
       std::filesystem::exists(status) && std::filesystem::is_other(status))
     return write_through(path, text);
+  const SignalsWait wait;
   // A symbolic link stays one: what it names is replaced.
   const std::filesystem::path target = std::filesystem::weakly_canonical(path, fault);
   const std::string real = fault ? path : target.string();
@@ -276,7 +317,13 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   }
   const bool synced = ::fsync(file) == 0;
   if (::close(file) != 0 || !synced) return refuse("write");
-  if (::rename(beside.c_str(), real.c_str()) != 0) return refuse("replace");
+  if (existing == Existing::replaced) {
+    if (::rename(beside.c_str(), real.c_str()) != 0) return refuse("replace");
+    return {};
+  }
+  // A second name for it is refused where there is a file, even one that has just come.
+  if (::link(beside.c_str(), real.c_str()) != 0) return refuse("create");
+  ::unlink(beside.c_str());
   return {};
 }
 

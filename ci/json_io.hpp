@@ -39,7 +39,11 @@ std::string verdicts_json(const Report&);
 // An array of {"experiment","claim","published","ours","verdict","why"}.
 std::string claims_json(const std::vector<ClaimRow>&);
 
-// All or nothing: the text is written beside the file, synced and renamed over it.
-Result<void> write_file(const std::string& path, std::string_view text);
+// What happens to a file that is there already.
+enum class Existing { replaced, kept };  // kept: that is an error
+// All or nothing: the text is written beside the file, synced and put in its place. SIGINT and SIGTERM wait
+// until that is done.
+Result<void> write_file(const std::string& path, std::string_view text,
+                        Existing existing = Existing::replaced);
 
 }  // namespace retrygate::ci

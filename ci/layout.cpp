@@ -3,8 +3,47 @@
 #include <algorithm>
 
 namespace retrygate::ci {
+namespace {
 
-std::string wrapped(const std::string& first, std::string_view text, std::size_t indent) {
+// The length of the character that the text begins with; 0 if it is none that may stay (Unicode 15, table 3-7
+// of well-formed bytes).
+std::size_t character(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : std::uint32_t{0};
+  };
+  const std::uint32_t first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  std::uint32_t code = first & (0x7fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  const bool none = (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code < 0xfdf0);
+  const bool control = code < 0xa0 || code == 0x2028 || code == 0x2029;  // C1, line and paragraph separators
+  return code < least[length] || code > 0x10ffff || surrogate || none || control ? 0 : length;
+}
+
+}  // namespace
+
+std::string clean(std::string_view text, std::string_view kept) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = kept.find(text[0]) != std::string_view::npos ? 1 : character(text);
+    out += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return out;
+}
+
+std::string wrapped(const std::string& first, std::string_view raw, std::size_t indent) {
+  std::string cleaned = clean(raw, "\n\t");
+  std::replace_if(
+      cleaned.begin(), cleaned.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  std::string_view text = cleaned;
   std::string out, line = first;
   bool fresh = true;  // nothing but the mark or the indentation on this line
   const auto next_line = [&] {
@@ -33,7 +72,9 @@ std::string wrapped(std::string_view text, std::size_t indent) {
   return wrapped(std::string(indent, ' '), text, indent);
 }
 
-std::string command_lines(const std::string& first, std::string_view command, std::size_t indent) {
+std::string command_lines(const std::string& first, std::string_view raw, std::size_t indent) {
+  const std::string cleaned = clean(raw);
+  std::string_view command = cleaned;
   std::string out, line = first;
   bool fresh = true;
   while (!command.empty()) {
@@ -54,7 +95,8 @@ std::string command_lines(const std::string& first, std::string_view command, st
   return out + line + "\n";
 }
 
-std::string shortened(const std::string& text, std::size_t most) {
+std::string shortened(const std::string& raw, std::size_t most) {
+  const std::string text = clean(raw);
   if (text.size() <= most) return text;
   const std::size_t left = (most - 2) / 2;
   return text.substr(0, left) + ".." + text.substr(text.size() - (most - 2 - left));

@@ -8,8 +8,12 @@ namespace retrygate::ci {
 
 inline constexpr std::size_t columns = 80;
 
+// What users wrote as a terminal, a browser or a parser of XML may have it: control characters, bytes that
+// are no UTF-8 and Unicode's noncharacters become U+FFFD, save the characters of `kept`.
+std::string clean(std::string_view text, std::string_view kept = {});
+
 // `first` and then the words of `text`; lines after the first are indented by `indent`. A word wider than a
-// line is cut. Ends with a newline.
+// line is cut. Ends with a newline. The text is cleaned, here and below; a line break is a space.
 std::string wrapped(const std::string& first, std::string_view text, std::size_t indent);
 std::string wrapped(std::string_view text, std::size_t indent);
 

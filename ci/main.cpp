@@ -15,6 +15,7 @@
 #include "ci/catalogue.hpp"
 #include "ci/command/check.hpp"
 #include "ci/command/explore.hpp"
+#include "ci/command/init.hpp"
 #include "ci/command/inspect.hpp"
 #include "ci/command/judge.hpp"
 #include "ci/command/simulate.hpp"
@@ -27,7 +28,7 @@ namespace {
 
 // What a user types to see it again. How it is shown and on how many threads it runs changes no result.
 std::string repeat_command(int argc, char** argv) {
-  constexpr std::string_view left_out[] = {"--out", "--format", "--color", "--threads"};
+  constexpr std::string_view left_out[] = {"--out", "--format", "--color", "--threads", "--progress"};
   std::string text = "retrygate";
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i], name = word.substr(0, word.find('='));
@@ -52,6 +53,7 @@ constexpr std::string_view overview =
     R"(retrygate proves what a retry policy promises, measures what it does to a fleet of
 clients, and gates the change in CI.
 
+  retrygate init                                    a first suite, and a pipeline
   retrygate check full-jitter                       does it keep its promises?
   retrygate show full-jitter:base=200ms,cap=10s     its schedule, retry by retry
   retrygate sim --policy full-jitter --scenario outage-then-limit
@@ -129,6 +131,11 @@ void threads_option(CLI::App& command, unsigned& into) {
   command.add_option("--threads", into, "0 is one per core; the results do not depend on it");
 }
 
+void progress_option(CLI::App& command, std::string& into) {
+  command.add_option("--progress", into, "on stderr: auto is a terminal only")
+      ->check(CLI::IsMember({"auto", "plain", "none"}));
+}
+
 void seeds_option(CLI::App& command, std::string& into) {
   command.add_option("--seeds", into, "a range such as 1..200, or one number");
 }
@@ -202,6 +209,35 @@ void add_check(CLI::App& app, Run& run) {
   command.callback([into, &run] { run.code = check(*into, run.repeat); });
 }
 
+void add_init(CLI::App& app, Run& run) {
+  const auto into = std::make_shared<InitCommand>();
+  StarterRequest& request = into->request;
+  CLI::App& command = *app.add_subcommand(
+      "init", "write a first suite, and a pipeline; asks on a terminal for what no option says");
+  const CLI::Option* file = command.add_option("FILE", request.file, "the suite; retry/suite.toml");
+  const CLI::Option* policy =
+      command.add_option("--policy", request.policy, "the policy to be gated, as for show (full-jitter)");
+  command.add_option("--baseline", request.baseline,
+                     "compare it with this policy; without it, with itself as it is now");
+  const CLI::Option* scenario = command.add_option("--scenario", request.scenarios,
+                                                   "a shipped scenario (outage-then-limit); may be repeated");
+  command.add_option("--metric", request.metrics,
+                     "id:margin such as peak_1s:10%, completion_s:200ms; may be repeated");
+  command.add_option("--set", request.set,
+                     "key=value of the scenarios, for example clients=2000; may be repeated");
+  const CLI::Option* pipeline =
+      command.add_option("--workflow", request.pipeline, "also write what this pipeline needs (none)")
+          ->check(CLI::IsMember(pipelines()));
+  command.add_flag("--force", into->force, "replace files that are there");
+  command.callback([into, &run, file, policy, scenario, pipeline] {
+    into->ask_file = file->empty();
+    into->ask_policy = policy->empty();
+    into->ask_scenario = scenario->empty();
+    into->ask_pipeline = pipeline->empty();
+    run.code = init(*into);
+  });
+}
+
 void add_import(CLI::App& app, Run& run) {
   const auto into = std::make_shared<ImportOptions>();
   CLI::App& command =
@@ -231,8 +267,7 @@ void add_sim(CLI::App& app, Run& run) {
   command.add_option(
       "--trace", into->trace,
       "write every attempt of one policy and one seed to this CSV file, as `check --trace` reads it");
-  command.add_option("--progress", into->progress, "on stderr: auto is a terminal only")
-      ->check(CLI::IsMember({"auto", "plain", "none"}));
+  progress_option(command, into->progress);
   command.callback([into, &run] { run.code = simulate(*into, *run.crew); });
 }
 
@@ -270,6 +305,7 @@ void add_gate(CLI::App& app, Run& run) {
   until_decided_options(command, into->until_decided, into->budget).excludes(baseline);
   command.add_option("--out", into->out, "write all reports and the samples into this folder");
   threads_option(command, into->threads);
+  progress_option(command, into->progress);
   shown_options(command, into->shown);
   command.callback([into, &run] { run.code = gate(*into, run.repeat); });
 }
@@ -297,6 +333,7 @@ void add_compare(CLI::App& app, Run& run) {
   until_decided_options(command, into->until_decided, into->budget).excludes(over);
   command.add_option("--out", into->out, "write all reports and the samples into this folder");
   threads_option(command, into->threads);
+  progress_option(command, into->progress);
   shown_options(command, into->shown);
   command.callback([into, &run] { run.code = compare(*into, run.repeat); });
 }
@@ -387,8 +424,8 @@ void add_man(CLI::App& app, Run&) {
 
 // In the order of `--help`.
 constexpr void (*subcommands[])(CLI::App&, Run&) = {
-    add_show,      add_list, add_explain, add_check,       add_import, add_sim,        add_merge,
-    add_reproduce, add_gate, add_compare, add_sensitivity, add_stats,  add_completion, add_man};
+    add_init,      add_show, add_list,    add_explain,     add_check, add_import,     add_sim, add_merge,
+    add_reproduce, add_gate, add_compare, add_sensitivity, add_stats, add_completion, add_man};
 
 // What CLI11 complains about, in our form.
 Errors malformed(const CLI::App& app, const CLI::ParseError& fault) {

@@ -48,6 +48,12 @@ std::string interval_text(const ComparisonRow& row) {
   return fmt::format("{} .. {}{}", number(row, *row.low), number(row, *row.high), unit_of(row));
 }
 
+std::string share_text(std::optional<double> share) {
+  return share ? fmt::format("{:+.1f} %", 100 * *share) : "-";
+}
+
+std::string p_text(double p) { return p < 1e-9 ? "p < 1e-9" : fmt::format("p = {:.2g}", p); }
+
 std::string mean_text(std::optional<double> value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
 
 }  // namespace retrygate::ci

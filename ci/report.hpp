@@ -98,6 +98,21 @@ struct Envelope {
   std::vector<EnvelopeRow> retries;
 };
 
+// How a metric of two policies grows with a number of the scenario, such as its clients.
+struct GrowthPoint {
+  std::int64_t size = 0;
+  double baseline = 0, candidate = 0;         // means over seeds
+  std::optional<double> effect = {};          // candidate's mean / baseline's - 1; none when that is 0
+  std::optional<double> low = {}, high = {};  // its 95 % interval, paired by seed; none without spread
+};
+struct GrowthRow {
+  std::string scenario, baseline, candidate, metric, unit;
+  std::string key;  // what grows
+  std::size_t seeds = 0;
+  std::vector<GrowthPoint> points;  // by size
+  std::vector<std::string> laws;    // sentences: exponents, and their difference
+};
+
 // Where the numbers come from: the same values give the same report.
 struct ScenarioOrigin {
   std::string id, summary, hash;  // of its definition
@@ -125,6 +140,7 @@ struct Report {
   std::vector<MetricMeaning> metrics;
   std::vector<Storm> storms;
   std::vector<Envelope> envelopes;
+  std::vector<GrowthRow> growth;
   Provenance provenance;
   bool one_by_one = false;  // seeds came one after another, until all was decided
   bool undecided = false;   // something is inconclusive, whatever --inconclusive makes of it
@@ -150,6 +166,9 @@ std::string_view verdict_mark(const ComparisonRow&);
 std::string effect_text(const ComparisonRow&, std::optional<double> value);
 // "-12.2 .. -11.9 %": the unit once; "-" when there is none.
 std::string interval_text(const ComparisonRow&);
+std::string share_text(std::optional<double> share);  // "+6.2 %"; "-" when there is none
+// "p = 0.031"; "p < 1e-9" where the digits would only distract, and never "p = 0".
+std::string p_text(double p);
 // Four significant digits; "-" when there is none.
 std::string mean_text(std::optional<double> value);
 

@@ -37,24 +37,6 @@ const Table* named_tables(Reader& root, std::string_view key) {
   return tables;
 }
 
-// A day as "2027-01-31".
-std::optional<std::chrono::sys_days> parse_day(std::string_view text) {
-  int year = 0;
-  unsigned month = 0, day = 0;
-  const auto read = [&](std::size_t from, std::size_t count, auto& into) {
-    const char* begin = text.data() + from;
-    const auto [at, fault] = std::from_chars(begin, begin + count, into);
-    return fault == std::errc{} && at == begin + count;
-  };
-  if (text.size() != 10 || text[4] != '-' || text[7] != '-' || !read(0, 4, year) || !read(5, 2, month) ||
-      !read(8, 2, day))
-    return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
-                                         std::chrono::day(day)};
-  if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days(date);
-}
-
 class SuiteReader {
  public:
   SuiteReader(const std::string& path, Reader& root, Errors& complaints)
@@ -75,7 +57,11 @@ class SuiteReader {
     for (const std::string& candidate : table.texts("candidates")) {
       if (auto found = policy(candidate, table.where("candidates"))) candidates.push_back(std::move(*found));
     }
-    auto scenarios = this->scenarios(table);
+    std::optional<Over> over;
+    if (const auto text = table.text("over"))
+      over = keep(parse_over(*text, table.where("over")), complaints_);
+    std::vector<std::vector<Scenario>> sizes;
+    auto scenarios = this->scenarios(table, over, sizes);
     Seeds seeds;
     if (const auto text = table.text("seeds")) {
       if (auto parsed = keep(parse_seeds(*text, table.where("seeds")), complaints_)) seeds = *parsed;
@@ -88,7 +74,7 @@ class SuiteReader {
     table.finish();
     if (baseline)
       into.push_back({std::move(*baseline), std::move(candidates), std::move(scenarios), seeds,
-                      std::move(margins), where, asking});
+                      std::move(margins), where, asking, std::move(over), std::move(sizes)});
   }
 
   void check(Reader& table, std::vector<CheckTask>& into) {
@@ -132,7 +118,25 @@ class SuiteReader {
     return keep(find_policy(reference, where, folder_.string()), complaints_);
   }
 
-  std::vector<Scenario> scenarios(Reader& table) {
+  // One of this file by its bare name, else whatever find_scenario knows. `at` is where the overrides stand.
+  std::optional<Scenario> scenario(const std::string& reference, const std::vector<std::string>& overrides,
+                                   const Where& where, const Where& at) {
+    const Value* written = own(scenarios_, reference);
+    const bool file = reference.find(".toml") != std::string::npos;
+    auto found = written != nullptr
+                     ? read_scenario(reference, *written, overrides, at)
+                     : find_scenario(file ? (folder_ / reference).string() : reference, where, overrides);
+    if (found) return std::move(*found);
+    for (Error& error : found.error()) {
+      if (error.where.file == "--set") error.where = at;  // here it is a key
+      complaints_.push_back(std::move(error));
+    }
+    return std::nullopt;
+  }
+
+  // The scenarios with their overrides; with `over` also each of them at every size.
+  std::vector<Scenario> scenarios(Reader& table, const std::optional<Over>& over,
+                                  std::vector<std::vector<Scenario>>& sizes) {
     std::vector<Scenario> all;
     const auto references = table.texts("scenarios");
     if (!table.has("scenarios"))
@@ -140,20 +144,18 @@ class SuiteReader {
                  "for example scenarios = [\"outage-then-limit\"]");
     not_empty(table, "scenarios");
     const auto overrides = table.texts("set");
-    const Where over = table.where("set"), where = table.where("scenarios");
     for (const std::string& reference : references) {
-      const Value* written = own(scenarios_, reference);
-      const bool file = reference.find(".toml") != std::string::npos;
-      auto found = written != nullptr
-                       ? read_scenario(reference, *written, overrides, over)
-                       : find_scenario(file ? (folder_ / reference).string() : reference, where, overrides);
-      if (found) {
-        all.push_back(std::move(*found));
-        continue;
-      }
-      for (Error& error : found.error()) {
-        if (error.where.file == "--set") error.where = over;  // here it is a key
-        complaints_.push_back(std::move(error));
+      auto found = scenario(reference, overrides, table.where("scenarios"), table.where("set"));
+      if (!found) continue;
+      all.push_back(std::move(*found));
+      if (!over) continue;
+      sizes.emplace_back();
+      for (const std::int64_t size : over->sizes) {
+        std::vector<std::string> set = overrides;
+        set.push_back(fmt::format("{}={}", over->key, size));
+        auto sized = scenario(reference, set, table.where("over"), table.where("over"));
+        if (!sized) break;  // the same mistake at every size
+        sizes.back().push_back(std::move(*sized));
       }
     }
     return all;
@@ -252,6 +254,23 @@ class SuiteReader {
 };
 
 }  // namespace
+
+std::optional<std::chrono::sys_days> parse_day(std::string_view text) {
+  int year = 0;
+  unsigned month = 0, day = 0;
+  const auto read = [&](std::size_t from, std::size_t count, auto& into) {
+    const char* begin = text.data() + from;
+    const auto [at, fault] = std::from_chars(begin, begin + count, into);
+    return fault == std::errc{} && at == begin + count;
+  };
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-' || !read(0, 4, year) || !read(5, 2, month) ||
+      !read(8, 2, day))
+    return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  if (!date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date);
+}
 
 Result<Margin> parse_margin(const std::string& metric, std::string_view text, Where where) {
   Margin margin{metric, {}, text.ends_with('%'), std::string(text), std::move(where)};

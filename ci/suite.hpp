@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ci/growth.hpp"
 #include "policies/base/config.hpp"
 #include "policies/base/embedded.hpp"
 #include "policies/find_contract.hpp"
@@ -42,9 +43,14 @@ struct CompareTask {
   std::vector<Margin> margins;
   Where where;
   stats::Asking asking = stats::Asking::not_worse;
+  std::optional<Over> over = {};                  // at which sizes the policies are shown, beside the verdict
+  std::vector<std::vector<Scenario>> sizes = {};  // each of the scenarios at these sizes
 };
 // "not-worse", "better" or "equivalent".
 Result<stats::Asking> parse_asking(std::string_view text, Where);
+
+// A day as "2027-01-31"; nothing if it is none.
+std::optional<std::chrono::sys_days> parse_day(std::string_view text);
 
 // A failure that is known and accepted for a while.
 struct Waiver {

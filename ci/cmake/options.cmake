@@ -2,6 +2,7 @@
 
 option(RETRYGATE_TESTS "Build the tests" ON)
 option(RETRYGATE_BENCH "Build the benchmarks" OFF)
+option(RETRYGATE_FUZZ "Build the fuzzer (clang), everything with sanitizers and its coverage" OFF)
 option(RETRYGATE_SANITIZE "AddressSanitizer, UndefinedBehaviorSanitizer, hardened libstdc++" OFF)
 
 set(CMAKE_CXX_STANDARD 20)
@@ -33,6 +34,13 @@ target_compile_options(retrygate_options INTERFACE
 # g++ 12 warns falsely about std::string concatenation (GCC bug 105651) and about temporaries of
 # aggregates with a std::string at -O2.
 target_compile_options(retrygate_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict$<SEMICOLON>-Wno-maybe-uninitialized>)
+if(RETRYGATE_FUZZ)
+  set(RETRYGATE_SANITIZERS
+    -fsanitize=fuzzer-no-link,address,signed-integer-overflow,float-cast-overflow,shift,bounds,integer-divide-by-zero,bool,enum,return,unreachable
+    -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(retrygate_options INTERFACE ${RETRYGATE_SANITIZERS})
+  target_link_options(retrygate_options INTERFACE ${RETRYGATE_SANITIZERS})
+endif()
 if(RETRYGATE_SANITIZE)
   # UBSan's full set makes CLI11 and Eigen take 20 to 40 s each under g++; this subset finds what
   # this code can do wrong at a quarter of the compile time.

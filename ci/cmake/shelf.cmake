@@ -39,11 +39,16 @@ const Shelf<@entry@>& @function@() {
   target_include_directories(retrygate_${module} PRIVATE "${PROJECT_SOURCE_DIR}")
 endfunction()
 
-# retrygate_embed(MODULE FOLDER NAMESPACE FUNCTION)
-# Compiles the folder's .toml files into the library, so that the installed tool needs nothing from
-# the source tree: defines `std::span<const EmbeddedFile> FUNCTION()` (policies/base/embedded.hpp).
+# retrygate_embed(MODULE FOLDER NAMESPACE FUNCTION [PATTERN ..])
+# Compiles the folder's .toml files (or those of the patterns) into the library, so that the installed tool needs
+# nothing from the source tree: defines `std::span<const EmbeddedFile> FUNCTION()` (policies/base/embedded.hpp).
 function(retrygate_embed module folder namespace function)
-  file(GLOB files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.toml")
+  set(patterns ${ARGN})
+  if(NOT patterns)
+    set(patterns "*.toml")
+  endif()
+  list(TRANSFORM patterns PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+  file(GLOB files CONFIGURE_DEPENDS ${patterns})
   list(SORT files)
   set(rows "")
   foreach(file IN LISTS files)

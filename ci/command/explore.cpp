@@ -5,27 +5,44 @@
 #include <filesystem>
 
 #include "ci/json_io.hpp"
+#include "ci/report.hpp"
 #include "ci/suite.hpp"
+#include "ci/version.hpp"
 
 namespace retrygate::ci {
 namespace {
 
-// Both forms of a result that is no report; with a folder they are written there too.
-ExitCode show_result(const std::string& text, const std::string& json, const std::string& format,
-                     const std::string& folder, const std::string& name) {
+struct Form {
+  std::string_view format, suffix;
+  std::string text;
+};
+
+// One form of a result is printed; with a folder all of them are written there, too.
+ExitCode show_result(const std::vector<Form>& forms, const std::string& format, const std::string& folder,
+                     const std::string& name) {
   if (!folder.empty()) {
     std::error_code ignored;  // the writer tells what is wrong with the folder
     std::filesystem::create_directories(folder, ignored);
     Errors errors;
-    const std::string path = (std::filesystem::path(folder) / name).string();
-    for (const auto& [suffix, content] : {std::pair(".txt", &text), std::pair(".json", &json)}) {
-      if (auto written = write_file(path + suffix, *content); !written)
+    for (const Form& form : forms) {
+      const auto path = std::filesystem::path(folder) / fmt::format("{}{}", name, form.suffix);
+      if (auto written = write_file(path.string(), form.text); !written)
         errors.insert(errors.end(), written.error().begin(), written.error().end());
     }
     if (!errors.empty()) return refuse(errors);
   }
-  fmt::print("{}", format == "json" ? json : text);
+  for (const Form& form : forms) {
+    if (form.format == format) fmt::print("{}", form.text);
+  }
   return ExitCode::pass;
+}
+
+std::string page(const GrowthReport& growth, const std::string& command) {
+  Report report;
+  report.run = {std::string(version()), "compare", {}, {}, command};
+  report.provenance = {std::string(commit()), random_streams_version, {}, {}};
+  report.growth = growth_rows(growth);
+  return reporters().find("html")->render(report);
 }
 
 }  // namespace
@@ -33,19 +50,28 @@ ExitCode show_result(const std::string& text, const std::string& json, const std
 ExitCode compare_growth(GrowthRequest request, const GrowthOptions& options,
                         const std::vector<Margin>& margins) {
   Errors errors;
-  if (auto over = keep(parse_over(options.over, {"--over", 1, 1}), errors)) request.over = std::move(*over);
+  if (auto over = keep(parse_over(options.over, {"--over", 1, 1}), errors)) {
+    request.over = std::move(*over);
+    for (const std::string& scenario : options.scenarios) {
+      if (auto sizes = keep(scenarios_over(scenario, options.set, request.over), errors))
+        request.scenarios.push_back(std::move(*sizes));
+    }
+  }
   for (const Margin& margin : margins) {
     request.metrics.push_back(margin.metric);
     if (margin.amount)
       errors.push_back({margin.where, fmt::format("a margin ({}) is judged at one size only", margin.text),
                         "leave it out with --over"});
   }
-  if (options.format != "text" && options.format != "json")
-    errors.push_back({{"--format", 1, 1}, "--over is shown as text or json", ""});
+  if (options.format != "text" && options.format != "json" && options.format != "html")
+    errors.push_back({{"--format", 1, 1}, "--over is shown as text, json or html", ""});
   if (!errors.empty()) return refuse(errors);
   const auto report = grow(request);
   if (!report) return refuse(report.error());
-  return show_result(growth_text(*report), growth_json(*report), options.format, options.out, "growth");
+  return show_result({{"text", ".txt", growth_text(growth_rows(*report))},
+                      {"json", ".json", growth_json(*report)},
+                      {"html", ".html", page(*report, options.command)}},
+                     options.format, options.out, "growth");
 }
 
 ExitCode explore(SensitivityCommand command) {
@@ -57,8 +83,9 @@ ExitCode explore(SensitivityCommand command) {
   if (!errors.empty()) return refuse(errors);
   const auto report = sensitivity(command.request);
   if (!report) return refuse(report.error());
-  return show_result(sensitivity_text(*report), sensitivity_json(*report), command.format, command.out,
-                     "sensitivity");
+  return show_result(
+      {{"text", ".txt", sensitivity_text(*report)}, {"json", ".json", sensitivity_json(*report)}},
+      command.format, command.out, "sensitivity");
 }
 
 }  // namespace retrygate::ci

@@ -12,7 +12,9 @@
 namespace retrygate::ci {
 
 struct GrowthOptions {
-  std::string over, out, format;  // format: text or json; others are an error
+  std::string over, out, format;  // format: text, json or html; others are an error
+  std::vector<std::string> scenarios, set;
+  std::string command;  // what repeats it
 };
 // The same comparison at several sizes; a margin is an error.
 ExitCode compare_growth(GrowthRequest, const GrowthOptions&, const std::vector<Margin>&);

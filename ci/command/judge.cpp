@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "ci/command/explore.hpp"
+#include "ci/command/progress.hpp"
 #include "ci/gate.hpp"
 #include "ci/json_io.hpp"
 #include "ci/suite.hpp"
@@ -32,9 +33,16 @@ Errors write_reports(const GateRun& result, const std::string& folder) {
 }
 
 // A suite's run as a report: on the terminal, and as files where asked.
-ExitCode report_on(const Suite& suite, const GateOptions& options, const Shown& shown, const std::string& out,
-                   const std::string& command) {
-  auto result = run_gate(suite, options);
+ExitCode report_on(const Suite& suite, GateOptions options, const Shown& shown, const std::string& out,
+                   const std::string& command, const std::string& when) {
+  Result<GateRun> result;
+  {
+    Progress progress(when);
+    options.progress = [&](std::size_t done, std::size_t all, const std::string& note) {
+      progress(done, all, note);
+    };
+    result = run_gate(suite, options);
+  }
   if (!result) return refuse(result.error());
   result->report.run.command = command;
   print(result->report, shown);
@@ -64,7 +72,7 @@ ExitCode gate(const GateCommand& options, const std::string& command) {
   GateOptions gate{inconclusive(options.shown), options.threads, options.baseline};
   if (options.until_decided) gate.budget = options.budget;
   gate.today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
-  if (!options.update) return report_on(*suite, gate, options.shown, options.out, command);
+  if (!options.update) return report_on(*suite, gate, options.shown, options.out, command, options.progress);
   const auto told = update_baseline(*suite, gate);
   if (!told) return refuse(told.error());
   fmt::print("{}", *told);
@@ -97,8 +105,8 @@ ExitCode compare(const CompareCommand& options, const std::string& command) {
   if (!errors.empty()) return refuse(errors);
   if (!options.over.empty())
     return compare_growth(
-        {*baseline, candidates, options.scenarios, options.set, {}, seeds->values(), {}, options.threads},
-        {options.over, options.out, options.shown.format}, margins);
+        {*baseline, candidates, {}, {}, seeds->values(), {}, options.threads},
+        {options.over, options.out, options.shown.format, options.scenarios, options.set, command}, margins);
   Suite suite;
   suite.name = "compare";
   suite.compare.push_back({*baseline,
@@ -110,7 +118,7 @@ ExitCode compare(const CompareCommand& options, const std::string& command) {
                            *asking});
   GateOptions gate{inconclusive(options.shown), options.threads};
   if (options.until_decided) gate.budget = options.budget;
-  return report_on(suite, gate, options.shown, options.out, command);
+  return report_on(suite, gate, options.shown, options.out, command, options.progress);
 }
 
 }  // namespace retrygate::ci

@@ -13,6 +13,7 @@ struct GateCommand {
   bool update = false, until_decided = false;
   std::uint64_t budget = 2000;  // seeds, with until_decided
   Shown shown{"text", "auto", "fail"};
+  std::string progress = "auto";
   unsigned threads = 0;
 };
 // `command` repeats the run, here and below.
@@ -24,6 +25,7 @@ struct CompareCommand {
   std::uint64_t budget = 2000;
   std::vector<std::string> candidates, scenarios, metrics, set;
   Shown shown{"text", "auto", "fail"};
+  std::string progress = "auto";
   unsigned threads = 0;
 };
 // A comparison is a suite with one task.

@@ -1,14 +1,13 @@
 #include "ci/command/simulate.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <sstream>
 
+#include "ci/command/progress.hpp"
 #include "ci/command/shared.hpp"
 #include "ci/json_io.hpp"
 #include "ci/merge.hpp"
@@ -38,32 +37,6 @@ class StopsOnInterrupt {
 
  private:
   void (*before_)(int);
-};
-
-// How far it is, on stderr, at most four times a second: in place on a terminal, as lines when `plain`.
-class Progress {
- public:
-  explicit Progress(bool in_place) : in_place_(in_place) {}
-  ~Progress() {
-    if (shown_ && in_place_) fmt::print(stderr, "\r\033[K");
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void operator()(std::size_t done, std::size_t all) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(in_place_ ? 250 : 10'000)) return;
-    last_ = now;
-    shown_ = true;
-    const double spent = std::chrono::duration<double>(now - start_).count();
-    const double left = spent / static_cast<double>(done) * static_cast<double>(all - done);
-    fmt::print(stderr, "{}{} of {} runs, about {:.0f} s left{}", in_place_ ? "\r\033[K" : "", done, all, left,
-               in_place_ ? "" : "\n");
-  }
-
- private:
-  bool in_place_, shown_ = false;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_ = start_;
 };
 
 ExitCode write_or_print(const std::string& text, const std::string& out) {
@@ -114,10 +87,8 @@ Result<SampleTable> own_part(const SimOptions& options, const Crew& crew) {
   Result<SampleTable> table;
   {
     const StopsOnInterrupt stops;
-    const bool terminal = isatty(STDERR_FILENO) != 0;
-    Progress progress(terminal && options.progress == "auto");
-    const bool shows = options.progress == "plain" || (options.progress == "auto" && terminal);
-    if (shows && crew.rank() == 0)  // as far as rank 0 is the others are, too
+    Progress progress(options.progress);
+    if (progress.wanted() && crew.rank() == 0)  // as far as rank 0 is the others are, too
       sweeping.progress = [&](std::size_t done, std::size_t all) { progress(done, all); };
     table = sweep(policies, {*scenario}, own, ids, sweeping);
   }

@@ -1,9 +1,14 @@
-// Replays the corpus, and a few thousand deterministic mutations of it: what the fuzzer once found stays
-// found, and a reader that crashes on nearly valid bytes shows without the fuzzer.
+// Replays the corpus, and a few thousand deterministic mutations of it, in a process of its own with bounds
+// on time and memory: what the fuzzer once found stays found, and a reader that crashes, hangs or grows on
+// nearly valid bytes shows without the fuzzer.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -55,20 +60,78 @@ std::string mutated(std::string text, Rng& rng) {
   return text;
 }
 
+constexpr rlim_t seconds_max = 60;  // of processor time, for all inputs of a target
+// Beyond what the tests themselves have: a sanitizer reserves addresses without end, so there only time is
+// bound.
+#ifdef __SANITIZE_ADDRESS__
+constexpr rlim_t bytes_max = 0;
+#else
+constexpr rlim_t bytes_max = rlim_t{1} << 30;
+#endif
+
+// Does `read` return for every one of `texts`? In a child, which is told by the input that it does not
+// survive.
+std::string casualty(const std::vector<std::string>& texts,
+                     const std::function<void(const std::string&)>& read) {
+  int pipe_ends[2];
+  if (::pipe(pipe_ends) != 0) return "no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit time{seconds_max, seconds_max}, none{0, 0};
+    ::setrlimit(RLIMIT_CPU, &time);
+    ::setrlimit(RLIMIT_CORE, &none);
+    const rlimit memory{bytes_max, bytes_max};
+    if (bytes_max > 0) ::setrlimit(RLIMIT_AS, &memory);
+    for (std::uint32_t i = 0; i < texts.size(); ++i) {
+      if (::write(pipe_ends[1], &i, sizeof i) != sizeof i) ::_exit(1);
+      read(texts[i]);
+    }
+    ::_exit(0);
+  }
+  ::close(pipe_ends[1]);
+  std::uint32_t last = 0;
+  while (::read(pipe_ends[0], &last, sizeof last) == sizeof last) {
+  }
+  ::close(pipe_ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return "died (status " + std::to_string(status) + ") of: " + texts[last];
+}
+
 class Fuzz : public testing::TestWithParam<FuzzTarget> {};
 
 TEST_P(Fuzz, CorpusAndItsMutationsAreRead) {
-  const auto texts = seeds_of(GetParam());
-  ASSERT_FALSE(texts.empty());
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    GetParam().read(texts[i]);
+  const auto seeds = seeds_of(GetParam());
+  ASSERT_FALSE(seeds.empty());
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    texts.push_back(seeds[i]);
     for (std::uint64_t n = 0; n < 200; ++n) {
       Rng rng(Seed{1000 * i + n});
-      const std::string bytes = mutated(texts[i], rng);
-      SCOPED_TRACE(bytes);
-      GetParam().read(bytes);
+      texts.push_back(mutated(seeds[i], rng));
     }
   }
+  EXPECT_EQ(casualty(texts, [](const std::string& text) { GetParam().read(text); }), "");
+}
+
+// What it would look like.
+TEST(FuzzBounds, ACrashAndAHungerForMemoryAreSeen) {
+  const std::vector<std::string> texts = {"good", "bad", "good"};
+  EXPECT_EQ(casualty(texts, [](const std::string&) {}), "");
+  EXPECT_NE(casualty(texts,
+                     [](const std::string& text) {
+                       if (text == "bad") std::abort();
+                     })
+                .find("of: bad"),
+            std::string::npos);
+  if (bytes_max == 0) return;
+  EXPECT_NE(casualty(texts,
+                     [](const std::string& text) {
+                       if (text == "bad") std::vector<char>(2 * bytes_max, 'x');
+                     })
+                .find("of: bad"),
+            std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Fuzz, testing::ValuesIn(fuzz_targets().begin(), fuzz_targets().end()),

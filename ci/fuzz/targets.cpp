@@ -3,6 +3,8 @@
 #include <string>
 
 #include "ci/baseline.hpp"
+#include "ci/growth.hpp"
+#include "ci/merge.hpp"
 #include "ci/suite.hpp"
 #include "policies/base/json.hpp"
 #include "policies/contract.hpp"
@@ -11,6 +13,7 @@
 #include "policies/named.hpp"
 #include "policies/retry_after.hpp"
 #include "policies/trace.hpp"
+#include "sim/law.hpp"
 #include "sim/metrics.hpp"
 #include "sim/scenario.hpp"
 #include "stats/procedure.hpp"
@@ -120,9 +123,50 @@ void duration(std::string_view bytes) {
   // What is printed reads back to the same; the largest is printed as "no limit".
   if (read && *read != Duration::max())
     RG_ASSERT(parse_duration(to_string(*read)) == *read, to_string(*read));
-  (void)parse_overrides(bytes, {});
-  (void)parse_seeds(bytes, {});
-  (void)parse_margin("completion_s", bytes, {});
+}
+
+void law(std::string_view bytes) {
+  const auto read = parse_law(bytes);
+  if (!read) return;
+  const auto again = parse_law(to_string(*read));
+  RG_ASSERT(again && to_string(*again) == to_string(*read), to_string(*read));
+  Rng rng(Seed{1});
+  RG_ASSERT(read->draw(rng) >= Duration{}, to_string(*read));
+}
+
+// "key=value,.." of the command line, and what comes of it as the settings of a policy.
+void overrides(std::string_view bytes) {
+  if (const auto read = parse_overrides(bytes, {})) {
+    Table table = {member("kind", std::string("full-jitter"))};
+    for (const Member& one : std::get<Table>(read->data)) table.push_back(one);
+    (void)read_policy("fuzz", to_value(std::move(table)));
+  }
+  (void)find_scenario("outage-then-limit", {}, {std::string(bytes)});
+}
+
+// The other small texts of the command line and of a suite.
+void words(std::string_view bytes) {
+  if (const auto seeds = parse_seeds(bytes, {})) RG_ASSERT(seeds->count() >= 1, std::string(bytes));
+  if (const auto over = parse_over(bytes, {})) RG_ASSERT(over->sizes.size() >= 2, std::string(bytes));
+  if (const auto shard = parse_shard(bytes, {})) RG_ASSERT(shard->index <= shard->count, std::string(bytes));
+  for (const char* metric : {"completion_s", "gave_up"}) {
+    if (const auto margin = parse_margin(metric, bytes, {}))
+      RG_ASSERT(*margin->amount >= 0, std::string(bytes));
+  }
+  (void)find_metric(bytes);
+  (void)parse_status(bytes);
+  if (const auto day = parse_day(bytes)) {
+    const std::chrono::year_month_day date(*day);
+    RG_ASSERT(date.ok(), std::string(bytes));
+  }
+}
+
+void samples(std::string_view bytes) {
+  const std::string text(bytes);
+  const auto merged = merge_samples({{"fuzz.json", text}});
+  if (!merged) return;
+  const auto again = merge_samples({{"fuzz.json", *merged}});
+  RG_ASSERT(again && *again == *merged, *merged);
 }
 
 constexpr FuzzTarget targets[] = {
@@ -130,13 +174,17 @@ constexpr FuzzTarget targets[] = {
     {"contract", &contract},
     {"duration", &duration},
     {"import", &import},
+    {"law", &law},
     {"outages", &outages},
+    {"overrides", &overrides},
     {"protocol", &protocol},
     {"retry-after", &retry_after},
+    {"samples", &samples},
     {"stats-case", &stats_case},
     {"suite", &suite},
     {"toml", &toml},
     {"trace", &trace},
+    {"words", &words},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ci/layout.hpp"
 #include "ci/report.hpp"
 
 namespace retrygate::ci {
@@ -15,9 +16,9 @@ constexpr std::size_t most_of_a_kind = 10;
 // A line break would begin a command of its own; a percent sign begins an escape.
 std::string message(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (c == '%' || c == '\r' || c == '\n')
-      out += fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  for (const char c : clean(text, "\n")) {
+    if (c == '%' || c == '\n')
+      out += fmt::format("%{:02X}", static_cast<unsigned>(c));
     else
       out += c;
   }

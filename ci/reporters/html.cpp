@@ -61,7 +61,7 @@ std::string reason(const Report& report) {
     if (judged > 0)
       parts.push_back(fmt::format("{} within {}", plural(judged, "comparison is", "comparisons are all"),
                                   judged == 1 ? "its margin" : "their margins"));
-    if (judged == 0 && !report.comparisons.empty())
+    if (judged == 0 && (!report.comparisons.empty() || !report.growth.empty()))
       parts.push_back("no margin was given, so these are estimates without a verdict");
     if (!holds.empty())
       parts.push_back(
@@ -202,6 +202,25 @@ Section storms(const Report& report, const FigureBudget& budget) {
   return section;
 }
 
+// How the policies grow, comparison by comparison; at most eight figures are open.
+Section growth(const Report& report) {
+  Section section{"growth", "How they grow", {}};
+  std::string rest;
+  std::size_t shown = 0;
+  for (const GrowthRow& row : report.growth) {
+    std::string one = fmt::format("<h3>{} of {} against {} on {}</h3>\n<ul>\n", html(row.metric),
+                                  html(row.candidate), html(row.baseline), html(row.scenario));
+    for (const std::string& law : row.laws) one += fmt::format("<li>{}</li>\n", html(law));
+    one += "</ul>\n" + growth_figure(row);
+    (++shown <= 8 ? section.content : rest) += one;
+  }
+  if (!section.content.empty())
+    section.content =
+        "<p>Shown, and no part of the verdict: margins belong to one size.</p>\n" + section.content;
+  if (!rest.empty()) section.content += folded(fmt::format("{} more", shown - 8), rest);
+  return section;
+}
+
 // The delays of the subjects, with what was found against them; at most six are open.
 Section envelopes(const Report& report, const FigureBudget& budget) {
   Section section{"delays", "Delays by retry", {}};
@@ -241,7 +260,9 @@ Section checks(const Report& report) {
     for (const VerdictRow& row : report.verdicts) {
       if (!is(row)) continue;
       std::string found = html(row.counterexample);
-      if (is_bad(row) && !row.repeat.empty()) found += fmt::format("<pre>{}</pre>", html(row.repeat));
+      if (!row.waiver.empty()) found += fmt::format("<p>Waived {}</p>", html(row.waiver));
+      if ((is_bad(row) || !row.waiver.empty()) && !row.repeat.empty())
+        found += fmt::format("<pre>{}</pre>", html(row.repeat));
       all.rows.push_back({html(row.subject), verdict_html(row.verdict), html(row.invariant), html(row.level),
                           html(row.evidence), html(row.claim), found.empty() ? "-" : found});
     }
@@ -257,6 +278,8 @@ Section checks(const Report& report) {
   const HtmlTable bad = table("What fails, cannot be checked or needs more draws", is_bad);
   add(bad);
   if (bad.rows.empty()) section.content += "<p>Nothing that is promised fails.</p>\n";
+  add(table("Waived: known failures that the suite accepts for a while; they count as pass until that day",
+            is("waived")));
   add(table("Deviations: what the original of a policy does otherwise, with its source; they count as pass",
             is("deviates")));
   const auto names = [&](std::string_view title, std::string_view word) {
@@ -397,9 +420,9 @@ std::string render(const Report& report) {
   if (!groups.empty()) sections.push_back({"overview", "At a glance", overview(groups)});
   for (std::size_t g = 0; g < groups.size(); ++g)
     sections.push_back(comparisons(report, g, groups[g], budget));
-  for (Section& section :
-       std::vector{storms(report, budget), checks(report), envelopes(report, budget), sensitivity(report),
-                   changes(report), Section{"notes", "Notes", notices(report)}, provenance(report)}) {
+  for (Section& section : std::vector{storms(report, budget), growth(report), checks(report),
+                                      envelopes(report, budget), sensitivity(report), changes(report),
+                                      Section{"notes", "Notes", notices(report)}, provenance(report)}) {
     if (!section.content.empty()) sections.push_back(std::move(section));
   }
   const std::string_view word = verdict_word(report);

@@ -2,40 +2,20 @@
 // is undecided is skipped with its reason, never a failure.
 #include <fmt/format.h>
 
+#include "ci/layout.hpp"
 #include "ci/report.hpp"
 
 namespace retrygate::ci {
 namespace {
 
-// Text for an attribute or an element. Characters that XML 1.0 has no place for become U+FFFD.
+// Text for an attribute or an element.
 std::string xml(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\n':
-        out += "&#10;";
-        break;
-      case '\t':
-        out += "&#9;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-          out += "\xef\xbf\xbd";
-        else
-          out += c;
-    }
+  for (const char c : clean(text, "\n\t")) {
+    if (std::string_view("&<>\"\n\t").find(c) != std::string_view::npos)
+      out += fmt::format("&#{};", static_cast<int>(c));
+    else
+      out += c;
   }
   return out;
 }

@@ -1,21 +1,24 @@
 // The report as GitHub-flavoured Markdown, verdict first.
 #include <fmt/format.h>
 
+#include "ci/layout.hpp"
 #include "ci/report.hpp"
 
 namespace retrygate::ci {
 namespace {
 
-// Text that comes from a user (names, counterexamples) must not open a table cell, a tag or a link.
+// Text that comes from a user (names, counterexamples) must not open a table cell, a tag or a link, nor call
+// a person or an issue, which GitHub finds in what is shown: a space without width stands behind such a mark.
 std::string plain(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r')
+  for (const char c : clean(text, "\n")) {
+    if (c == '\n')
       out += ' ';
-    else if (std::string_view("|<>&[]`*_\\@#").find(c) != std::string_view::npos)
+    else if (std::string_view("|<>&[]`*_\\@#~!").find(c) != std::string_view::npos)
       out += fmt::format("&#{};", static_cast<int>(c));
     else
       out += c;
+    if (c == '@' || c == '#') out += "&#8203;";
   }
   return out;
 }
@@ -28,12 +31,12 @@ std::string sensitivity(const Report& report) {
     if (out.empty())
       out =
           "\n<details><summary>The same questions to other tests, which never decide</summary>\n\n"
-          "| scenario | candidate | metric | test | says | p (worse) | p (not worse) |\n"
+          "| scenario | candidate | metric | test | says | of worse | of not worse |\n"
           "|---|---|---|---|---|--:|--:|\n";
     for (const SensitivityRow& test : row.sensitivity)
-      out += fmt::format("| {} | {} | {} | {} | {} | {:.2g} | {:.2g} |\n", plain(row.scenario),
-                         plain(row.candidate), plain(row.metric), plain(test.method), plain(test.verdict),
-                         test.p_adjusted, test.p_within);
+      out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", plain(row.scenario), plain(row.candidate),
+                         plain(row.metric), plain(test.method), plain(test.verdict),
+                         plain(p_text(test.p_adjusted)), plain(p_text(test.p_within)));
   }
   return out.empty() ? out : out + "\n</details>\n";
 }
@@ -55,6 +58,26 @@ std::string pairing(const Report& report) {
   return out.empty() ? out : out.substr(1) + "\n\n";
 }
 
+std::string growth(const Report& report) {
+  std::string out;
+  for (const GrowthRow& row : report.growth) {
+    if (out.empty()) out = "\n<details><summary>How the policies grow, which is not judged</summary>\n";
+    out += fmt::format(
+        "\n{} of {} against {} on {}, {} seeds\n\n| {} | baseline | candidate | effect | 95 % interval |\n"
+        "|--:|--:|--:|--:|--:|\n",
+        plain(row.metric), plain(row.candidate), plain(row.baseline), plain(row.scenario), row.seeds,
+        plain(row.key));
+    for (const GrowthPoint& point : row.points)
+      out += fmt::format(
+          "| {} | {} | {} | {} | {} |\n", point.size, mean_text(point.baseline), mean_text(point.candidate),
+          share_text(point.effect),
+          point.low ? fmt::format("{} .. {}", share_text(point.low), share_text(point.high)) : "-");
+    for (const std::string& law : row.laws) out += fmt::format("\n- {}", plain(law));
+    out += "\n";
+  }
+  return out.empty() ? out : out + "\n</details>\n";
+}
+
 std::string render(const Report& report) {
   std::string out = fmt::format("## retrygate: {}\n\n{}\n", verdict_word(report), plain(report.run.suite));
   if (!report.run.summary.empty()) out += "\n" + plain(report.run.summary) + "\n";
@@ -72,7 +95,7 @@ std::string render(const Report& report) {
     for (const ComparisonRow& row : report.comparisons)
       out += fmt::format("- {} {}: {}\n", plain(row.candidate), plain(row.metric), plain(row.headline));
   }
-  out += sensitivity(report);
+  out += sensitivity(report) + growth(report);
   for (const std::string& why : report.blocked) out += fmt::format("\n**No comparison**: {}\n", plain(why));
   for (const PolicyChange& change : report.changes) {
     out += fmt::format("\n{} against the stored {}:\n\n", plain(change.now), plain(change.stored));

@@ -58,13 +58,20 @@ std::string render(const Report& report) {
                                    {"help", {}, message(fmt::format("retrygate explain {}", id))}}));
   };
   for (const VerdictRow& row : report.verdicts) {
-    if (row.verdict != "fails") continue;
+    const bool waived = row.verdict == "waived";
+    if (row.verdict != "fails" && !waived) continue;
     const Invariant* invariant = invariants().find(row.invariant);
     use(row.invariant, row.claim, invariant != nullptr ? invariant->why : row.claim);
     results.push_back(
         result(row.invariant, row.level == "MUST" ? "error" : "warning",
                fmt::format("{}: {} {} Repeat: {}", row.subject, row.claim, row.counterexample, row.repeat),
                location(row.where, row.subject), fingerprint("check", row.subject, row.invariant)));
+    // A finding that the suite accepts for a while is shown as such, not left out.
+    if (waived)
+      std::get<Table>(results.back().data)
+          .push_back(member("suppressions",
+                            Array{to_value(Table{entry("kind", "external"), entry("status", "accepted"),
+                                                 entry("justification", row.waiver)})}));
   }
   for (const ComparisonRow& row : report.comparisons) {
     if (row.verdict != "fail") continue;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "ci/growth.hpp"
 #include "ci/layout.hpp"
 #include "ci/report.hpp"
 
@@ -148,6 +149,7 @@ std::string render(const Report& report) {
   if (!report.run.summary.empty()) out += wrapped(report.run.summary, 0);
   out += baseline_news(report);
   if (!report.comparisons.empty()) out += comparisons(report) + sensitivity(report);
+  if (!report.growth.empty()) out += "\nGrowth, shown and not judged\n\n" + growth_text(report.growth);
   if (!report.verdicts.empty()) out += checks(report);
   for (const std::string& note : report.notes) out += "\n" + wrapped(note, 0);
   if (!report.run.command.empty()) out += "\n" + command_lines("Repeat: ", report.run.command, 2);

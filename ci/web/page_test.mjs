@@ -68,7 +68,7 @@ for (const [mode, options] of Object.entries(modes)) {
   const {page, heard} = await open('small.html');
   await all_drawn(page);
   const cases = [['forest', '.mark-symbol path', 'candidate'], ['distribution', '.mark-rect path', 'median'],
-    ['storm', '.mark-rect path', 'attempts'], ['envelope', '.mark-rect path', 'retry']];
+    ['storm', '.mark-rect path', 'attempts'], ['growth', '.mark-symbol path', 'clients'], ['envelope', '.mark-rect path', 'retry']];
   for (const [plot, mark, word] of cases) {
     const marks = page.locator(`figure[data-plot=${plot}] svg`).first().locator(`.role-mark${mark.split(' ')[0]} path`);
     await marks.first().scrollIntoViewIfNeeded();

@@ -144,7 +144,33 @@ function envelope(data, width) {
   };
 }
 
-const kinds = {forest, distribution, envelope};
+// A metric by size, for two policies: lines with marks of their own, on logarithmic scales where all is above 0.
+function growth(data, width) {
+  const logarithmic = data.rows.flat().every((value) => value > 0);
+  const values = data.rows.flatMap((row, policy) => row.map((value, i) =>
+    ({policy: data.names[policy], size: data.sizes[i], value, said: `${short(value)} ${data.unit}`})));
+  const one = {type: 'nominal', scale: {domain: [...new Set(data.names)]}, sort: null};
+  const type = logarithmic ? 'log' : 'linear';
+  const x = {field: 'size', type: 'quantitative', title: data.key, scale: {type: 'log', nice: false},
+    axis: {values: data.sizes, format: '~s', grid: false, labelOverlap: true}};
+  const y = {field: 'value', type: 'quantitative', title: data.metric + (data.unit ? ', ' + data.unit : ''),
+    scale: {type, zero: !logarithmic, nice: logarithmic}, axis: {format: '.3~s', tickCount: 5}};
+  const tooltip = [{field: 'policy'}, {field: 'size', title: data.key}, {field: 'said', title: data.metric}];
+  const range = (all) => all.slice(0, one.scale.domain.length);
+  return {
+    height: 240, data: {values},
+    encoding: {x, y, tooltip, color: {field: 'policy', ...one, scale: {...one.scale, range: range(['currentColor', 'var(--dot)'])},
+      legend: {title: null, orient: 'top', labelColor: 'currentColor', labelLimit: Math.max(90, width - 60), columns: 1}}},
+    layer: [
+      {mark: {type: 'line', strokeWidth: 2},
+        encoding: {strokeDash: {field: 'policy', ...one, scale: {...one.scale, range: range([[1, 0], [7, 4]])}}}},
+      {mark: {type: 'point', filled: true, size: 70, opacity: 1},
+        encoding: {shape: {field: 'policy', ...one, scale: {...one.scale, range: range(['circle', 'triangle-up'])}}}},
+    ],
+  };
+}
+
+const kinds = {forest, distribution, envelope, growth};
 
 // One box for all tooltips; its text is set as text, never as HTML.
 const tip = document.createElement('div');
