@@ -69,7 +69,7 @@ TEST(JUnit, WhatIsUndecidedIsSkippedAndNothingBreaksOut) {
   // inconclusive are skipped, a broken checker is an error.
   EXPECT_THAT(xml,
               HasSubstr("tests=\"7\" failures=\"2\" errors=\"1\" skipped=\"3\" time=\"0\">\n  <testsuite"));
-  EXPECT_THAT(xml, HasSubstr("name=\"check p&quot;&lt;script&gt;&amp;&#10;::error::x%0A|`,:\xef\xbf\xbd\""));
+  EXPECT_THAT(xml, HasSubstr("name=\"check p&#34;&#60;script&#62;&#38;&#10;::error::x%0A|`,:\xef\xbf\xbd\""));
   EXPECT_THAT(xml, Not(HasSubstr("<script>")));
   EXPECT_THAT(xml, HasSubstr("<skipped message=\"peak_1s +40, margin 0.5\">worse by 40</skipped>"));
 }

@@ -15,7 +15,7 @@
 namespace retrygate {
 namespace {
 
-NamedPolicy policy(const std::string& reference) {
+NamedPolicy named(const std::string& reference) {
   auto found = find_policy(reference, {"test", 1, 1});
   EXPECT_TRUE(found) << (found ? "" : to_string(found.error()));
   return *found;
@@ -35,7 +35,7 @@ using Expected = std::map<std::string, std::optional<double>>;
 
 void expect(const std::string& name, const Scenario& s, const Expected& expected) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    const auto totals = run(policy(name).policy, s, Seed{seed});
+    const auto totals = run(named(name).policy, s, Seed{seed});
     ASSERT_TRUE(totals) << to_string(totals.error());
     for (const auto& [metric, number] : expected)
       EXPECT_EQ(value(*totals, metric), number) << name << ' ' << metric << " seed " << seed;
@@ -95,7 +95,7 @@ TEST(OutageThenLimit, JitterAgreesWithAnIndependentModel) {
   constexpr int seeds = 200;
   for (const Row& row : rows) {
     const Scenario s = shipped(row.scenario);
-    const NamedPolicy p = policy(row.policy);
+    const NamedPolicy p = named(row.policy);
     std::map<std::string, std::vector<double>> samples;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       const auto totals = run(p.policy, s, Seed{seed});
@@ -151,8 +151,8 @@ TEST(FlakyService, BackoffSucceedsHalfAPointLessOftenThanFixed) {
   // Closed forms of the stationary process: 98.13144621871362 and 97.62435813802516 percent. The run
   // starts with no outage, which lifts both a little (below 0.04 points); a paired difference hardly.
   const Scenario s = shipped("flaky-service");
-  const NamedPolicy fixed = policy("fixed:base=100ms,max_attempts=4");
-  const NamedPolicy backoff = policy("proportional:base=40ms,ratio=0.5,cap=1h,max_attempts=4");
+  const NamedPolicy fixed = named("fixed:base=100ms,max_attempts=4");
+  const NamedPolicy backoff = named("proportional:base=40ms,ratio=0.5,cap=1h,max_attempts=4");
   constexpr int seeds = 200;
   double sum = 0, squares = 0, first = 0, first_squares = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -175,7 +175,7 @@ TEST(FlakyService, BackoffSucceedsHalfAPointLessOftenThanFixed) {
 }
 
 TEST(Run, ACallThatHoldsTimeStillIsAnErrorThatNamesTheLimit) {
-  const auto totals = run(policy("immediate:max_attempts=1000000").policy, shipped("outage-then-limit"),
+  const auto totals = run(named("immediate:max_attempts=1000000").policy, shipped("outage-then-limit"),
                           Seed{1}, {.name = "hasty"});
   ASSERT_FALSE(totals);
   const std::string message = to_string(totals.error());
@@ -184,7 +184,7 @@ TEST(Run, ACallThatHoldsTimeStillIsAnErrorThatNamesTheLimit) {
 }
 
 TEST(Run, TheHorizonCutsACallOff) {
-  const auto totals = run(policy("fixed").policy, shipped("outage-then-limit", {"horizon=1s"}), Seed{1});
+  const auto totals = run(named("fixed").policy, shipped("outage-then-limit", {"horizon=1s"}), Seed{1});
   ASSERT_TRUE(totals);
   EXPECT_EQ(totals->unfinished, 200);
   EXPECT_EQ(totals->gave_up, 0);
@@ -193,10 +193,10 @@ TEST(Run, TheHorizonCutsACallOff) {
 
 TEST(Run, TheSaltChangesThePolicyAndNotTheWorld) {
   const Scenario s = shipped("flaky-service");
-  const auto fixed = policy("fixed:max_attempts=4");
+  const auto fixed = named("fixed:max_attempts=4");
   EXPECT_EQ(*run(fixed.policy, s, Seed{7}), *run(fixed.policy, s, Seed{7}, {.policy_salt = 1}));
   EXPECT_NE(run(fixed.policy, s, Seed{7})->digest, run(fixed.policy, s, Seed{8})->digest);
-  const auto full = policy("full-jitter");
+  const auto full = named("full-jitter");
   const Scenario storm = shipped("outage-then-limit");
   EXPECT_EQ(*run(full.policy, storm, Seed{7}), *run(full.policy, storm, Seed{7}));
   EXPECT_NE(run(full.policy, storm, Seed{7})->digest,
