@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::string_view schema = "retrygate.baseline/1";
 
-std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
-
 std::string hash_of(const Value& table) { return hex(fnv1a(write_json(table, Layout::compact))); }
 
 Value definition_of(const Scenario& scenario) {

@@ -47,8 +47,8 @@ std::string to_json(const Baseline&);
 // All mistakes at once, with line and column.
 Result<Baseline> parse_baseline(std::string_view text, const std::string& path);
 
-// The cell that a comparison of `policy` on the scenario is about: of those with its definition (else of those
-// with its id) the one with this policy's name, of several the one with these seeds; else the only one.
+// The cell that a comparison of `policy` on the scenario is about: of those with its definition (else of
+// those with its id) the one with this policy's name, of several the one with these seeds; else the only one.
 // Nothing if there is none.
 const StoredCell* find_cell(const Baseline&, const Scenario&, std::string_view policy, const Seeds&);
 

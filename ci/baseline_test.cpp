@@ -203,13 +203,11 @@ TEST_F(BaselineFile, SamplesThatThisProgramDoesNotReproduceAreRefused) {
   auto baseline = parse_baseline(text(), path_);
   baseline->cells[0].digests[7] ^= 1;
   ASSERT_TRUE(write_file(path_, to_json(*baseline)));
-  for (const char* cap : {"5s", "20s"})
-    expect_blocked(ours(cap), "digest of ours under seed 8: stored ");
+  for (const char* cap : {"5s", "20s"}) expect_blocked(ours(cap), "digest of ours under seed 8: stored ");
   baseline->cells[0].digests[7] ^= 1;
   *baseline->cells[0].metrics[1].samples[3] += 1;
   ASSERT_TRUE(write_file(path_, to_json(*baseline)));
-  for (const char* cap : {"5s", "20s"})
-    expect_blocked(ours(cap), "peak_1s of ours under seed 4: stored ");
+  for (const char* cap : {"5s", "20s"}) expect_blocked(ours(cap), "peak_1s of ours under seed 4: stored ");
 }
 
 TEST_F(BaselineFile, APolicyThatCannotBeMadeAgainIsNamed) {

@@ -28,7 +28,9 @@ constexpr Term terms[] = {
      "The command line or a file is wrong. Every mistake is named with file:line:column and what would do."},
     {"3", "exit code",
      "Undecided: the seeds do not decide a metric, a check had too few draws, or there is no stored baseline "
-     "that can be compared. The report says what is missing."},
+     "that can be compared. The report says what is missing. Of `sim`: it was interrupted, and not all seeds "
+     "are "
+     "there."},
     {"4", "exit code",
      "A fault of retrygate, or a subject that cannot be started. If several codes apply: 2, 4, 1, 3."},
     {"holds", "verdict of a check", "No counterexample was found, or the statistical test accepts."},
@@ -56,7 +58,9 @@ constexpr Term terms[] = {
      "Decides with --until-decided: bounds that hold after every seed at once, so that looking often and "
      "stopping early makes no mistake likelier. Looks after 50 seeds and every 50 more. Waudby-Smith et al., "
      "Time-uniform central limit theory and asymptotic confidence sequences, 2024."},
-    {"unchanged", "method", "The same policy stands on both sides: there is nothing to test, and it passes."},
+    {"unchanged", "method",
+     "The same policy stands on both sides: there is nothing to test. It passes, unless it "
+     "was to be better."},
     {"deterministic", "method",
      "Neither the policies nor the scenario drew a random number: the difference is exact and more seeds add "
      "nothing."},

@@ -71,6 +71,19 @@ TEST_F(Cli, MistakesOnTheCommandLineNameWhatWasMeant) {
   EXPECT_THAT(cli("--version").out, HasSubstr(version()));
 }
 
+// A name of any bytes is a name: what is no UTF-8 is shown as U+FFFD.
+TEST_F(Cli, BytesThatAreNoUtf8AreNoFault) {
+  file("p\xff.toml", "[policy.a]\nkind = \"fixed\"\n");
+  for (const char* const arguments :
+       {"show 'p\xff.toml#a' --format json", "check 'p\xff.toml#a' --format json",
+        "sim --policy 'p\xff.toml#a' --scenario outage-then-limit --seeds 1 --metric requests --format "
+        "json"}) {
+    const Ran ran = cli(arguments);
+    EXPECT_EQ(ran.code, 0) << arguments << "\n" << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("p\xef\xbf\xbd.toml#a")) << arguments;
+  }
+}
+
 TEST_F(Cli, TwoRunsPrintTheSameBytesOnAnyNumberOfThreads) {
   for (const char* const arguments :
        {"gate",
@@ -119,6 +132,8 @@ TEST_F(Cli, AFolderThatCannotBeWrittenIsSaidOnce) {
   const Ran gate = cli("gate --out file/reports");
   EXPECT_EQ(gate.code, 2);
   EXPECT_THAT(gate.err, HasSubstr("file/reports: error: cannot make this folder: Not a directory"));
+  // The last line agrees with the exit code.
+  EXPECT_THAT(gate.out, testing::EndsWith("\nVerdict: usage error (exit 2)\n"));
   if (::geteuid() != 0) {
     std::filesystem::create_directory(path("closed"));
     std::filesystem::permissions(path("closed"),
@@ -167,6 +182,21 @@ TEST_F(Cli, ASignalLeavesNoHalfFile) {
       }
     }
   }
+}
+
+// Ctrl-C keeps the seeds that are finished, and nothing takes them for all that were asked for.
+TEST_F(Cli, AnInterruptedSweepSaysThatSeedsAreMissing) {
+  bool sent = false;
+  const Ran ran =
+      run("exec retrygate sim --policy full-jitter --scenario outage-then-limit --seeds 1..1000000 "
+          "--metric requests --format json --out some.json",
+          path(""), 120, [&](pid_t child, double now) {
+            if (!sent && now >= 0.5) sent = ::kill(child, SIGINT) == 0;
+          });
+  EXPECT_EQ(ran.code, 3) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("of 1000000 seeds are finished and kept"));
+  EXPECT_THAT(contents(path("some.json")), HasSubstr("\"complete\":false"));
+  expect_refused("merge some.json", {"some.json:1:", "was interrupted"});
 }
 
 // Files that nobody wrote by hand. Each is refused with its name, or read; never a crash, and in bounded

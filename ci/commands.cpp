@@ -17,12 +17,12 @@ std::string repeat_command(const NamedPolicy& named, std::string_view invariant,
                      request.seed, request.cases);
 }
 
-// The worst of a report's verdicts as an exit code: a failed MUST is a violation, whatever its evidence.
-ExitCode code_of(const std::vector<VerdictRow>& rows, bool strict) {
+// The worst of a report's verdicts as an exit code, whatever their evidence.
+ExitCode code_of(const std::vector<VerdictRow>& rows) {
   ExitCode code = ExitCode::pass;
   for (const VerdictRow& row : rows) {
     if (row.verdict == "broken") code = worst({code, ExitCode::internal});
-    if (row.verdict == "fails" && (strict || row.level == "MUST")) code = worst({code, ExitCode::violation});
+    if (is_violation(row)) code = worst({code, ExitCode::violation});
   }
   return code;
 }
@@ -66,7 +66,8 @@ Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const Ch
 }
 
 void conclude(Report& report, const CheckRequest& request) {
-  report.code = worst({report.code, code_of(report.verdicts, request.strict)});
+  for (VerdictRow& row : report.verdicts) row.strict = request.strict;
+  report.code = worst({report.code, code_of(report.verdicts)});
   const auto unsure = [](const VerdictRow& row) { return row.verdict == "unsure"; };
   report.undecided = request.inconclusive != Inconclusive::pass &&
                      std::any_of(report.verdicts.begin(), report.verdicts.end(), unsure);

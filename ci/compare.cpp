@@ -88,10 +88,9 @@ std::optional<BaselineArm> stored_arm(const CompareTask& task, const Baseline& f
     return std::nullopt;
   }
   if (!same_engine)
-    report.notes.push_back(
-        fmt::format("{} was written by retrygate {}: its policy {} was simulated again by {}{}.", file.path,
-                    file.engine, cell->policy, version(),
-                    difference ? ", with another course of events" : ", event by event alike"));
+    report.notes.push_back(fmt::format(
+        "{} was written by retrygate {}: its policy {} was simulated again by {}{}.", file.path, file.engine,
+        cell->policy, version(), difference ? ", with another course of events" : ", event by event alike"));
   arm.stored = std::move(again->cells[0]);
   const PolicyChange changed = change(*cell, task.baseline);
   if (!arm.changed)
@@ -186,7 +185,9 @@ Asked question(const Comparison& c, const BaselineArm& arm, std::size_t scenario
   one.row.margin_amount = wanted.amount;
   one.row.question = std::string(to_string(c.task.asking));
   one.row.where = c.policies[policy].where;
+  one.row.params = world.params;
   one.row.seeds = b.size();
+  one.row.seed_range = to_string(Seeds{candidate.seeds.front(), candidate.seeds.back()});
   one.judged = wanted.amount.has_value();
   one.question = {{std::move(b), std::move(x), wanted.relative},
                   metric.better == Better::lower,

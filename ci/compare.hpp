@@ -17,10 +17,10 @@ namespace retrygate::ci {
 
 // The side that everything is compared with, in one scenario.
 struct BaselineArm {
-  std::string name;                 // as the report calls it
+  std::string name;  // as the report calls it
   AnyPolicy policy;
-  std::optional<Cell> stored;       // nothing where it is simulated along with the candidates
-  bool changed = false;             // is the task's own baseline another policy than the stored one?
+  std::optional<Cell> stored;  // nothing where it is simulated along with the candidates
+  bool changed = false;        // is the task's own baseline another policy than the stored one?
 };
 
 // A comparison under way.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "ci/compare.hpp"
 #include "policies/base/hash.hpp"
@@ -14,8 +15,6 @@ namespace {
 // A storm of more calls is not recorded: every attempt of it would be held in memory.
 constexpr std::int64_t most_calls = 200'000;
 constexpr std::int64_t most_bins = 2000;
-
-std::string hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 std::string digest_of(const Cell& cell) {
   std::uint64_t all = fnv1a("");
@@ -42,7 +41,7 @@ Storm binned(const Scenario& scenario, std::uint64_t seed, const std::vector<Rec
   for (const Recorded& arm : recorded) {
     if (!arm.rows.empty()) last = std::max(last, arm.rows.back().start);  // rows are sorted by their start
   }
-  Storm storm{scenario.id, seed, bin_width(last.since_start), {}};
+  Storm storm{scenario.id, seed, bin_width(last.since_start), {}, scenario.params};
   for (const Recorded& arm : recorded) {
     StormArm counts{arm.policy, {}, {}};
     for (const TraceRow& row : arm.rows) {
@@ -76,30 +75,40 @@ std::vector<NamedPolicy> policies_on(const Scenario& scenario, const CompareTask
   return all;
 }
 
-Result<void> add_storm(const Scenario& scenario, const CompareTask& task, const Baseline* stored,
-                       Report& report) {
-  if (scenario.clients * scenario.calls > most_calls) {
-    report.notes.push_back(
-        fmt::format("The storm on {} is not drawn: it has more than {} calls.", scenario.id, most_calls));
-    return {};
+// One scenario under one seed, and everybody who meets it.
+struct Meeting {
+  const Scenario* scenario;
+  std::uint64_t seed;
+  std::vector<NamedPolicy> policies = {};
+};
+
+std::vector<Meeting> meetings(const std::vector<CompareTask>& tasks, const Baseline* stored) {
+  std::vector<Meeting> all;
+  for (const CompareTask& task : tasks) {
+    for (const Scenario& scenario : task.scenarios) {
+      auto at = std::find_if(all.begin(), all.end(), [&](const Meeting& m) {
+        return m.scenario->id == scenario.id && m.scenario->definition == scenario.definition &&
+               m.seed == task.seeds.first;
+      });
+      if (at == all.end()) at = all.insert(all.end(), {&scenario, task.seeds.first});
+      for (NamedPolicy& policy : policies_on(scenario, task, stored)) {
+        const auto known = [&](const NamedPolicy& other) { return other.name == policy.name; };
+        if (std::none_of(at->policies.begin(), at->policies.end(), known))
+          at->policies.push_back(std::move(policy));
+      }
+    }
   }
-  Runner runner;
-  const Measures none;
-  std::vector<Recorded> recorded;
-  for (const NamedPolicy& named : policies_on(scenario, task, stored)) {
-    Recorded& arm = recorded.emplace_back(named.name);
-    const auto totals =
-        runner.run(named.policy, scenario, Seed{task.seeds.first}, {0, named.name, &none, &arm.rows});
-    if (!totals) return tl::unexpected(totals.error());
-  }
-  report.storms.push_back(binned(scenario, task.seeds.first, recorded));
-  return {};
+  return all;
+}
+
+template <class Row>
+void add_once(std::vector<Row>& rows, Row row) {
+  if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(std::move(row));
 }
 
 }  // namespace
 
-Result<void> add_evidence(const CompareTask& task, const Baseline* stored, const SampleTable& table,
-                          Report& report) {
+void add_evidence(const CompareTask& task, const SampleTable& table, Report& report) {
   Provenance& from = report.provenance;
   for (const std::string& id : table.metrics) {
     const auto known = [&](const MetricMeaning& metric) { return metric.id == id; };
@@ -111,16 +120,42 @@ Result<void> add_evidence(const CompareTask& task, const Baseline* stored, const
   for (std::size_t i = 0; i < table.cells.size(); ++i) {
     const Cell& cell = table.cells[i];
     const std::string name = cell.policy + (i < own ? "" : " (stored)");
-    from.runs.push_back({cell.scenario, name, cell.definition,
-                         to_string(Seeds{cell.seeds.front(), cell.seeds.back()}), digest_of(cell)});
-    for (std::size_t m = 0; m < table.metrics.size(); ++m)
-      report.samples.push_back({cell.scenario, name, table.metrics[m], cell.samples[m]});
+    const std::string seeds = to_string(Seeds{cell.seeds.front(), cell.seeds.back()});
+    add_once(from.runs, {cell.scenario, name, cell.definition, seeds, digest_of(cell), cell.params});
+    for (std::size_t m = 0; m < table.metrics.size(); ++m) {
+      const auto same = [&](const SampleRow& row) {
+        return std::tie(row.scenario, row.params, row.policy, row.metric, row.seed_range) ==
+               std::tie(cell.scenario, cell.params, name, table.metrics[m], seeds);
+      };
+      if (std::none_of(report.samples.begin(), report.samples.end(), same))
+        report.samples.push_back(
+            {cell.scenario, name, table.metrics[m], cell.samples[m], cell.params, seeds});
+    }
   }
-  if (table.cells.empty()) return {};  // the comparison was blocked
-  for (const Scenario& scenario : task.scenarios) {
-    from.scenarios.push_back(
-        {scenario.id, scenario.summary, hex(fnv1a(scenario.definition)), scenario.params});
-    if (auto done = add_storm(scenario, task, stored, report); !done) return done;
+  if (table.cells.empty()) return;  // the comparison was blocked
+  for (const Scenario& scenario : task.scenarios)
+    add_once(from.scenarios,
+             {scenario.id, scenario.summary, hex(fnv1a(scenario.definition)), scenario.params});
+}
+
+Result<void> add_storms(const std::vector<CompareTask>& tasks, const Baseline* stored, Report& report) {
+  Runner runner;
+  const Measures none;
+  for (const Meeting& meeting : meetings(tasks, stored)) {
+    const Scenario& scenario = *meeting.scenario;
+    if (scenario.clients * scenario.calls > most_calls) {
+      report.notes.push_back(fmt::format("The storm on {} is not drawn: it has more than {} calls.",
+                                         world_of(scenario.id, scenario.params), most_calls));
+      continue;
+    }
+    std::vector<Recorded> recorded;
+    for (const NamedPolicy& named : meeting.policies) {
+      Recorded& arm = recorded.emplace_back(named.name);
+      const auto totals =
+          runner.run(named.policy, scenario, Seed{meeting.seed}, {0, named.name, &none, &arm.rows});
+      if (!totals) return tl::unexpected(totals.error());
+    }
+    report.storms.push_back(binned(scenario, meeting.seed, recorded));
   }
   return {};
 }

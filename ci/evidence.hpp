@@ -8,9 +8,12 @@
 
 namespace retrygate::ci {
 
-// Adds the samples of a comparison, one storm per scenario (its first seed), and the provenance of both.
-// `stored` is the baseline file, or null. Scenarios and policies that are already there are not added twice.
-Result<void> add_evidence(const CompareTask&, const Baseline* stored, const SampleTable&, Report&);
+// Adds the samples of a comparison and where they come from. What is already there is not added twice.
+void add_evidence(const CompareTask&, const SampleTable&, Report&);
+
+// Adds one storm for every scenario of the comparisons and first seed: all policies that meet there. `stored`
+// is the baseline file, or null.
+Result<void> add_storms(const std::vector<CompareTask>&, const Baseline* stored, Report&);
 
 // The delays of a policy by retry: lowest, mean, highest, and those of some calls.
 Envelope envelope_of(const NamedPolicy&);

@@ -1,4 +1,4 @@
-// Exit codes of the command (design, section 7) and the last line that says them.
+// Exit codes of the command (README.md) and the last line that says them.
 #pragma once
 
 #include <initializer_list>

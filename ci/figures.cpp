@@ -129,7 +129,7 @@ std::string storm_figure(const Storm& storm, const std::vector<StormArm>& arms, 
       "storm",
       fmt::format("Attempts that clients sent in each {}, on {} under seed {}: all of them light, those that "
                   "failed dark. The scales are the same for all policies.",
-                  to_string(bin), html(storm.scenario), storm.seed),
+                  to_string(bin), html(world_of(storm)), storm.seed),
       canvases, std::move(data), table);
 }
 
@@ -165,6 +165,18 @@ std::string verdict_html(std::string_view verdict) {
   return fmt::format("<b class={}>{}</b>", kind_of(verdict), verdict.empty() ? "not judged" : html(verdict));
 }
 
+// What the dashed lines of a forest say.
+std::string margin_caption(const ComparisonRow& row) {
+  if (row.margin.empty()) return "";
+  if (row.question == "equivalent")
+    return fmt::format(" The dashed lines are the margin, {}; what lies outside of them is a change.",
+                       html(row.margin));
+  const bool better = row.question == "better";
+  const bool right = (row.better == "lower") != better;
+  return fmt::format(" The dashed line is the margin, {}; {} of it is {}.", html(row.margin),
+                     right ? "right" : "left", better ? "as much better as was asked" : "worse than allowed");
+}
+
 std::string forest_figure(const std::vector<const ComparisonRow*>& rows) {
   const ComparisonRow& first = *rows.front();
   Array bars;
@@ -181,24 +193,26 @@ std::string forest_figure(const std::vector<const ComparisonRow*>& rows) {
                           verdict_html(row->verdict), fmt::format("{}", row->seeds),
                           row->p_adjusted ? p_html(*row->p_adjusted) : "-", html(row->method)});
   }
-  // The margin as a place on the axis: to the side that is worse.
-  std::optional<double> margin = first.margin_amount;
-  if (margin && first.better == "higher") margin = -*margin;
+  // The margin as places on the axis: on the side that is worse, on the other, or on both.
+  const bool right_is_worse = first.better == "lower";
+  Array margins;
+  if (first.margin_amount) {
+    const double worse = right_is_worse ? *first.margin_amount : -*first.margin_amount;
+    if (first.question != "better") margins.push_back(scaled(first, worse));
+    if (first.question == "better" || first.question == "equivalent")
+      margins.push_back(scaled(first, -worse));
+  }
   Table data = {{"kind", {}, text("forest")},
                 {"unit", {}, text(unit_of(first))},
                 {"better", {}, text(first.better)},
-                {"margin", {}, scaled(first, margin)},
+                member("margins", std::move(margins)),
                 member("rows", std::move(bars))};
   return figure(
       "forest",
       fmt::format(
           "Effect on {}: candidate against {}, with its 90 % interval.{} Circle: pass; triangle: fail; "
           "diamond: inconclusive; square: not judged.",
-          html(first.metric), html(first.baseline),
-          first.margin.empty() ? ""
-                               : fmt::format(" The dashed line is the margin, {}; {} of it is worse "
-                                             "than allowed.",
-                                             html(first.margin), first.better == "lower" ? "right" : "left")),
+          html(first.metric), html(first.baseline), margin_caption(first)),
       canvas(fmt::format("effects on {} of {} candidates with their intervals; the table below has them",
                          first.metric, rows.size())),
       std::move(data), table);

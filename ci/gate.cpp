@@ -199,12 +199,13 @@ Result<void> compare_all(const Suite& suite, const GateOptions& options, GateRun
   for (const Comparison& one : comparisons) {
     if (auto done = add_growth(one, options.threads, report); !done) return done;
   }
+  std::vector<CompareTask> tasks;
   for (Comparison& one : comparisons) {
-    const CompareTask task = one.task;
+    tasks.push_back(one.task);
     run.samples.push_back(samples(std::move(one)));
-    if (auto done = add_evidence(task, stored ? &*stored : nullptr, run.samples.back(), report); !done)
-      return tl::unexpected(std::move(done.error()));
+    add_evidence(tasks.back(), run.samples.back(), report);
   }
+  if (auto done = add_storms(tasks, stored ? &*stored : nullptr, report); !done) return done;
   if (!report.blocked.empty()) {
     report.notes.push_back(
         "To have a baseline that can be compared, go to the commit whose policy is the baseline (usually the "
@@ -237,10 +238,15 @@ Result<void> check_all(const CheckTask& task, const GateOptions& options, Report
   auto checked = check_policies(task.subjects, request);
   if (!checked) return tl::unexpected(std::move(checked.error()));
   append(*checked, check_programs(task.programs, task.contract, request));
-  for (const std::string& trace : task.traces) {
-    const auto recorded = check_recording(trace, task.contract, request);
+  for (const TraceFile& trace : task.traces) {
+    auto recorded = check_recording(trace.path, task.contract, request);
     if (!recorded) return tl::unexpected(recorded.error());
+    for (VerdictRow& row : recorded->verdicts) row.subject = trace.name;
     append(*checked, *recorded);
+  }
+  for (VerdictRow& row : checked->verdicts) {
+    if (const auto place = task.places.find(row.subject); place != task.places.end())
+      row.where = place->second;
   }
   RG_ASSERT(task.waivers.empty() || options.today, "a suite with waivers is judged on a day");
   if (options.today) apply_waivers(task.waivers, *options.today, checked->verdicts);
@@ -248,6 +254,25 @@ Result<void> check_all(const CheckTask& task, const GateOptions& options, Report
   report.undecided = report.undecided || checked->undecided;
   append(report, *checked);
   return {};
+}
+
+// Every range of seeds that something was compared over, of those with the same first seed the longest.
+std::string ranges_of_seeds(const Report& report) {
+  std::vector<const ComparisonRow*> ranges;
+  const auto first = [](const ComparisonRow& row) {
+    return row.seed_range.substr(0, row.seed_range.find('.'));
+  };
+  for (const ComparisonRow& row : report.comparisons) {
+    const auto same = std::find_if(ranges.begin(), ranges.end(),
+                                   [&](const ComparisonRow* other) { return first(*other) == first(row); });
+    if (same == ranges.end())
+      ranges.push_back(&row);
+    else if (row.seeds > (*same)->seeds)
+      *same = &row;
+  }
+  std::string all;
+  for (const ComparisonRow* row : ranges) all += (all.empty() ? "" : ", ") + row->seed_range;
+  return all;
 }
 
 ExitCode code_of(const Report& report, Inconclusive inconclusive) {
@@ -285,13 +310,7 @@ Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
   report.run.suite = suite.name;
   report.run.summary = suite.summary;
   if (!report.comparisons.empty()) {
-    Seeds seeds = suite.compare.front().seeds;
-    if (report.one_by_one) {
-      std::size_t most = 1;
-      for (const ComparisonRow& row : report.comparisons) most = std::max(most, row.seeds);
-      seeds.last = seeds.first + most - 1;
-    }
-    report.run.seeds = to_string(seeds);
+    report.run.seeds = ranges_of_seeds(report);
     report.notes.push_back(how_to_read(report, options));
   }
   return run;

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
+
+#include "ci/golden/transcript.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -90,6 +93,107 @@ TEST(Gate, NothingComparedAndNothingCheckedIsNoPass) {
   ASSERT_FALSE(run);
   EXPECT_EQ(to_string(run.error().front()).find("s.toml: error: nothing was compared"), 0u)
       << to_string(run.error());
+}
+
+// What stands in each `begin` .. `end`.
+std::vector<std::string> all_between(std::string_view text, std::string_view begin, std::string_view end) {
+  std::vector<std::string> all;
+  for (std::size_t at = text.find(begin); at != std::string_view::npos; at = text.find(begin, at + 1)) {
+    const std::size_t from = at + begin.size();
+    all.emplace_back(text.substr(from, text.find(end, from) - from));
+  }
+  return all;
+}
+
+// One scenario with other clients is another world: no report may show the numbers of one as the other's, or
+// give two results one name.
+TEST(Gate, TwoWorldsOfOneScenarioAreToldApart) {
+  const auto file = parse_toml(R"([[compare]]
+baseline = "full-jitter"
+candidates = ["equal-jitter"]
+scenarios = ["outage-then-limit"]
+set = ["clients=20"]
+seeds = "1..3"
+metrics = { requests = "500%" }
+[[compare]]
+baseline = "full-jitter"
+candidates = ["equal-jitter", "decorrelated"]
+scenarios = ["outage-then-limit"]
+set = ["clients=30"]
+seeds = "1..3"
+metrics = { requests = "500%" }
+[[compare]]
+baseline = "full-jitter"
+candidates = ["equal-jitter"]
+scenarios = ["outage-then-limit"]
+set = ["clients=30"]
+seeds = "11..13"
+metrics = { requests = "400%" }
+)",
+                               "s.toml");
+  const auto suite = read_suite(*file, "s.toml");
+  ASSERT_TRUE(suite) << to_string(suite.error());
+  const auto run = run_gate(*suite, {});
+  ASSERT_TRUE(run) << to_string(run.error());
+  const Report& report = run->report;
+  const auto shown = [&](std::string_view id) { return reporters().find(id)->render(report); };
+  EXPECT_EQ(report.run.seeds, "1..3, 11..13");
+
+  const std::string text = shown("text");
+  for (const auto& [clients, tables] : {std::pair(20, 1u), std::pair(30, 2u)}) {
+    const std::string heading =
+        fmt::format("equal-jitter against full-jitter on outage-then-limit (clients={}), 3 seeds\n", clients);
+    EXPECT_EQ(count(text, heading + "  metric           baseline"), tables) << text;
+  }
+
+  const std::string junit = shown("junit");
+  std::vector<std::string> cases = all_between(junit, "<testcase ", " time=");
+  std::sort(cases.begin(), cases.end());
+  EXPECT_EQ(cases.size(), 4u);
+  EXPECT_EQ(std::adjacent_find(cases.begin(), cases.end()), cases.end()) << junit;
+
+  const std::string page = shown("html");
+  std::vector<std::string> ids = all_between(page.substr(0, page.find("<script>")), " id=\"", "\"");
+  std::sort(ids.begin(), ids.end());
+  const auto twice = std::adjacent_find(ids.begin(), ids.end());
+  EXPECT_EQ(twice, ids.end()) << *twice;
+  // Each distribution is of its own world and seeds: 20 or 30 clients, so that no two look alike.
+  std::vector<std::string> drawn = all_between(page, "{\"kind\":\"distribution\"", "</script>");
+  EXPECT_EQ(drawn.size(), 3u);
+  std::sort(drawn.begin(), drawn.end());
+  EXPECT_EQ(std::adjacent_find(drawn.begin(), drawn.end()), drawn.end());
+
+  // A baseline that two comparisons meet is one run, one sample, one line of the storm.
+  EXPECT_EQ(report.provenance.scenarios.size(), 2u);
+  EXPECT_EQ(report.provenance.runs.size(), 7u);
+  EXPECT_EQ(report.samples.size(), 7u);
+  ASSERT_EQ(report.storms.size(), 3u);  // 20 and 30 clients under seed 1, 30 under seed 11
+  EXPECT_EQ(report.storms[1].arms.size(), 3u);
+  EXPECT_NE(shown("json").find("\"clients=20\""), std::string::npos);
+}
+
+// Two comparisons with the same baseline simulate, draw and list it once.
+TEST(Gate, WhatIsThereTwiceIsShownOnce) {
+  const auto file = parse_toml(R"([[compare]]
+baseline = "full-jitter"
+candidates = ["equal-jitter"]
+scenarios = ["outage-then-limit"]
+seeds = "1..3"
+metrics = { requests = "500%" }
+[[compare]]
+baseline = "full-jitter"
+candidates = ["decorrelated"]
+scenarios = ["outage-then-limit"]
+seeds = "1..3"
+metrics = { requests = "500%" }
+)",
+                               "s.toml");
+  const auto run = run_gate(*read_suite(*file, "s.toml"), {});
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->report.storms.size(), 1u);
+  EXPECT_EQ(run->report.storms[0].arms.size(), 3u);
+  EXPECT_EQ(run->report.provenance.runs.size(), 3u);
+  EXPECT_EQ(run->report.samples.size(), 3u);
 }
 
 TEST(Gate, TheReportIsTheSameOnAnyNumberOfThreads) {

@@ -139,6 +139,8 @@ Report fixed_report() {
   row.p_adjusted = 0.5;
   row.sensitivity = {{"signed-rank", "fail", 0.015625, 0.03125, 0.96875, 0.078125, 0.171875}};
   row.seeds = 200;
+  row.params = {"clients=2000"};
+  row.seed_range = "1..200";
   row.seeds_needed = 900;
   row.where = {"policies.toml", 9, 1};
   row.headline = "The mean rises by 12.5 %; the seeds do not decide whether that is within 10 %.";

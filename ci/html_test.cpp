@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "ci/figures.hpp"
+#include "ci/golden/transcript.hpp"
 #include "ci/json_io.hpp"
 #include "ci/report.hpp"
 #include "ci/web_files.hpp"
@@ -27,12 +28,6 @@ std::string page_of(const Report& report) { return reporters().find("html")->ren
 void keep_page(const std::string& name, const std::string& page) {
   std::filesystem::create_directories(pages);
   ASSERT_TRUE(write_file((pages / name).string(), page));
-}
-
-std::size_t count(std::string_view text, std::string_view word) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) ++n;
-  return n;
 }
 
 // Text between the first `begin` after `from` and the next `end`.
@@ -162,6 +157,40 @@ TEST(HtmlPage, FiftyPoliciesAndTwentyMetricsStayUnderThreeMegabytes) {
   EXPECT_EQ(count(page, "data-plot=\"distribution\""), 20u);
   EXPECT_EQ(count(page, "data-plot=\"envelope\""), 51u);
   EXPECT_EQ(count(page, "data-plot=\"growth\""), 20u);
+}
+
+// A job summary of more than 1 MiB is dropped as a whole (docs.github.com, "Workflow commands").
+TEST(Markdown, TheLargestReportsFitAJobSummary) {
+  constexpr std::size_t most = 1'048'576;
+  Report report = generated(50, 20, 200);
+  const auto text = [&] { return reporters().find("markdown")->render(report); };
+  EXPECT_LT(text().size(), most);
+  // Of these nothing needs to be left out but the tests that never decide.
+  EXPECT_EQ(text().substr(0, text().find("The same questions")).find("left out here"), std::string::npos);
+  // Names as long as they come, a program that printed a megabyte, and what fails stands last.
+  const std::string wide(300, '|');
+  for (ComparisonRow& row : report.comparisons) {
+    row.candidate = row.baseline = wide;
+    row.verdict = "pass";
+  }
+  report.comparisons.back().verdict = "fail";
+  report.comparisons.back().metric = "the_one_that_fails";
+  for (VerdictRow& row : report.verdicts) row.verdict = "fails", row.level = "SHOULD";
+  std::string noise(1'000'001, 'x');
+  for (std::size_t i = 0; i + 1 < noise.size(); i += 2) noise.replace(i, 2, "\xc3\xa4");
+  report.verdicts.back().level = "MUST";
+  report.verdicts.back().counterexample = noise;
+  report.verdicts.back().repeat = "retrygate check the-one-that-fails";
+  report.notes = {noise};
+  report.run.command = "retrygate gate big.toml";
+  const std::string large = text();
+  EXPECT_LT(large.size(), most);
+  for (const char* kept :
+       {"the&#95;one&#95;that&#95;fails | ", "<code>retrygate check the-one-that-fails</code>",
+        "<code>retrygate gate big.toml</code>", "more are left out here"})
+    EXPECT_NE(large.find(kept), std::string::npos) << kept;
+  EXPECT_EQ(count(large, "<details>"), count(large, "</details>"));
+  EXPECT_EQ(write_json(to_value(large)).find("\xef\xbf\xbd"), std::string::npos) << "cut within a character";
 }
 
 TEST(HtmlPage, TextOfUsersIsNeverMarkup) {

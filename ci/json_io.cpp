@@ -11,11 +11,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "policies/base/hash.hpp"
+
 namespace retrygate::ci {
 namespace {
 using Json = nlohmann::ordered_json;
-
-std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
 Json params_json(const Cell& cell) {
   Json params = Json::object();
@@ -27,6 +27,12 @@ Json params_json(const Cell& cell) {
 }
 
 Json sample_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+// Indented by so much, or on one line (-1). Names come from command lines and files: bytes that are no UTF-8
+// become U+FFFD.
+std::string dumped(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace
 
@@ -46,7 +52,7 @@ std::string schedule_json(const std::string& policy, const Schedule& schedule) {
                     {"mean_exact", schedule.mean_exact},
                     {"ends", schedule.ends},
                     {"retries", rows}};
-  return all.dump(1) + "\n";
+  return dumped(all, 1);
 }
 
 std::string list_json(const std::vector<ListRow>& rows) {
@@ -56,7 +62,7 @@ std::string list_json(const std::vector<ListRow>& rows) {
     for (const auto& [key, value] : row.columns) one[key] = value;
     all.push_back(std::move(one));
   }
-  return all.dump(1) + "\n";
+  return dumped(all, 1);
 }
 
 std::string report_json(const Report& report) {
@@ -86,6 +92,7 @@ std::string report_json(const Report& report) {
                              {"high", number(test.high)}});
     }
     comparisons.push_back({{"scenario", row.scenario},
+                           {"params", row.params},
                            {"baseline", row.baseline},
                            {"candidate", row.candidate},
                            {"metric", row.metric},
@@ -105,6 +112,7 @@ std::string report_json(const Report& report) {
                            {"method", row.method},
                            {"sensitivity", std::move(sensitivity)},
                            {"seeds", row.seeds},
+                           {"seed_range", row.seed_range},
                            {"decided_at", row.decided_at ? Json(*row.decided_at) : Json(nullptr)},
                            {"pairing_gain", number(row.pairing_gain)},
                            {"seeds_needed", row.seeds_needed ? Json(*row.seeds_needed) : Json(nullptr)},
@@ -123,6 +131,7 @@ std::string report_json(const Report& report) {
         {{"id", one.id}, {"summary", one.summary}, {"hash", one.hash}, {"params", one.params}});
   for (const RunOrigin& one : report.provenance.runs) {
     runs.push_back({{"scenario", one.scenario},
+                    {"params", one.params},
                     {"policy", one.policy},
                     {"definition", one.definition},
                     {"seeds", one.seeds},
@@ -168,15 +177,15 @@ std::string report_json(const Report& report) {
                       {"runs", std::move(runs)}}},
                     {"verdict", verdict_word(report)},
                     {"exit", static_cast<int>(report.code)}};
-  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dumped(all, 1);
 }
 
-std::string samples_json(const std::vector<SampleTable>& tables) {
+std::string samples_json(const std::vector<SampleTable>& tables, const PartOfRun& part) {
   Json cells = Json::array();
   for (const SampleTable& table : tables) {
     for (const Cell& cell : table.cells) {
       Json digests = Json::array(), metrics = Json::object();
-      for (const std::uint64_t digest : cell.digests) digests.push_back(digest_text(digest));
+      for (const std::uint64_t digest : cell.digests) digests.push_back(hex(digest));
       for (std::size_t m = 0; m < table.metrics.size(); ++m) {
         Json column = Json::array();
         for (const std::optional<double>& value : cell.samples[m]) column.push_back(sample_json(value));
@@ -191,7 +200,11 @@ std::string samples_json(const std::vector<SampleTable>& tables) {
                        {"metrics", std::move(metrics)}});
     }
   }
-  return Json{{"schema", "retrygate.samples/1"}, {"cells", std::move(cells)}}.dump() + "\n";
+  Json all = {{"schema", "retrygate.samples/1"}};
+  if (part.shard.count > 1) all["shard"] = fmt::format("{}/{}", part.shard.index, part.shard.count);
+  if (part.shard.count > 1 || !part.complete) all["complete"] = part.complete;
+  all["cells"] = std::move(cells);
+  return dumped(all, -1);
 }
 
 std::string samples_json_lines(const SampleTable& table) {
@@ -201,12 +214,14 @@ std::string samples_json_lines(const SampleTable& table) {
       Json metrics = Json::object();
       for (std::size_t m = 0; m < table.metrics.size(); ++m)
         metrics[table.metrics[m]] = sample_json(cell.samples[m][i]);
-      out += Json{{"policy", cell.policy},        {"definition", cell.definition},
-                  {"scenario", cell.scenario},    {"params", params_json(cell)},
-                  {"seed", cell.seeds[i]},        {"digest", digest_text(cell.digests[i])},
-                  {"metrics", std::move(metrics)}}
-                 .dump() +
-             "\n";
+      out += dumped({{"policy", cell.policy},
+                     {"definition", cell.definition},
+                     {"scenario", cell.scenario},
+                     {"params", params_json(cell)},
+                     {"seed", cell.seeds[i]},
+                     {"digest", hex(cell.digests[i])},
+                     {"metrics", std::move(metrics)}},
+                    -1);
     }
   }
   return out;
@@ -225,9 +240,7 @@ std::string verdicts_json(const Report& report) {
          {"counterexample", row.counterexample.empty() ? Json(nullptr) : Json(row.counterexample)},
          {"repeat", row.repeat}});
   }
-  return Json{{"schema", "retrygate.verdicts/1"}, {"subjects", std::move(subjects)}}.dump(
-             1, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return dumped({{"schema", "retrygate.verdicts/1"}, {"subjects", std::move(subjects)}}, 1);
 }
 
 std::string claims_json(const std::vector<ClaimRow>& rows) {
@@ -240,7 +253,7 @@ std::string claims_json(const std::vector<ClaimRow>& rows) {
                    {"verdict", row.verdict},
                    {"why", row.why}});
   }
-  return all.dump(1) + "\n";
+  return dumped(all, 1);
 }
 
 namespace {

@@ -28,7 +28,13 @@ std::string report_json(const Report&);
 
 // Schema retrygate.samples/1: {"schema":..,"cells":[{"policy":..,"scenario":..,"params":{..},"seeds":[..],
 // "digest":[..],"metrics":{"requests":[..],..}}]}, null where not reached.
-std::string samples_json(const std::vector<SampleTable>&);
+// What a part of a run says of itself, so that `merge` sees what is missing: "shard":"2/4","complete":true.
+// The whole of a run says nothing; one that was interrupted "complete":false.
+struct PartOfRun {
+  Shard shard = {};
+  bool complete = true;
+};
+std::string samples_json(const std::vector<SampleTable>&, const PartOfRun& = {});
 // One object a line for every cell and seed:
 // {"policy":..,"definition":..,"scenario":..,"params":{..},"seed":..,
 // "digest":..,"metrics":{"requests":..,..}}, null where not reached.

@@ -1,9 +1,14 @@
 #include "ci/layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace retrygate::ci {
 namespace {
+
+// Is it a byte of UTF-8 that stands within a character?
+bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
 // The length of the character that the text begins with; 0 if it is none that may stay (Unicode 15, table 3-7
 // of well-formed bytes).
@@ -28,6 +33,13 @@ std::size_t character(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view beginning(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most;
+  while (end > 0 && most - end < 4 && continues(text[end])) --end;
+  return text.substr(0, most - end < 4 ? end : most);  // longer ones are no UTF-8
+}
 
 std::string clean(std::string_view text, std::string_view kept) {
   std::string out;
@@ -57,9 +69,9 @@ std::string wrapped(const std::string& first, std::string_view raw, std::size_t 
     if (!fresh && line.size() + 1 + word.size() > columns) next_line();
     if (!fresh) line += ' ';
     while (line.size() + word.size() > columns) {
-      const std::size_t fits = columns - line.size();
-      line += word.substr(0, fits);
-      word.remove_prefix(fits);
+      const std::string_view fits = beginning(word, columns - line.size());
+      line += fits;
+      word.remove_prefix(fits.size());
       next_line();
     }
     line += word;
@@ -98,8 +110,10 @@ std::string command_lines(const std::string& first, std::string_view raw, std::s
 std::string shortened(const std::string& raw, std::size_t most) {
   const std::string text = clean(raw);
   if (text.size() <= most) return text;
-  const std::size_t left = (most - 2) / 2;
-  return text.substr(0, left) + ".." + text.substr(text.size() - (most - 2 - left));
+  const std::string_view left = beginning(text, (most - 2) / 2);
+  std::size_t right = text.size() - (most - 2 - left.size());
+  while (right < text.size() && continues(text[right])) ++right;
+  return fmt::format("{}..{}", left, std::string_view(text).substr(right));
 }
 
 }  // namespace retrygate::ci

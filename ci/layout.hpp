@@ -20,7 +20,10 @@ std::string wrapped(std::string_view text, std::size_t indent);
 // A command over several lines only as a shell reads it: cut at spaces outside of quotes, with a backslash.
 std::string command_lines(const std::string& first, std::string_view command, std::size_t indent);
 
-// At most `most` bytes, cut in the middle.
+// The longest beginning of at most `most` bytes that ends with a whole character of UTF-8.
+std::string_view beginning(std::string_view text, std::size_t most);
+
+// At most `most` bytes, cut in the middle, between characters.
 std::string shortened(const std::string& text, std::size_t most);
 
 }  // namespace retrygate::ci

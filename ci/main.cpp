@@ -198,7 +198,7 @@ void add_check(CLI::App& app, Run& run) {
   command.add_option("SUBJECT", into->subjects,
                      "policies, as for show, or exec:CMD, a program that speaks the protocol");
   command.add_option("--contract", into->contract,
-                     "what exec:CMD or the recording promises: FILE.toml, FILE.json, FILE.toml#NAME");
+                     "what exec:CMD or the recording promises: FILE.toml, FILE.json, FILE.toml#NAME, or JSON");
   command.add_option("--trace", into->trace, "a recording of a real client: FILE.csv");
   command.add_option("--seed", into->request.seed, "of the generated cases (1)");
   command.add_option("--cases", into->request.cases, "generated cases per invariant (200)")

@@ -20,9 +20,12 @@ const Array& items(Reader& table, std::string_view key) {
   return none;
 }
 
-std::optional<double> number(const Value& value) {
+// A number, or null where it was not reached.
+std::optional<double> sample(Reader& table, const Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value.data)) return static_cast<double>(*whole);
   if (const auto* real = std::get_if<double>(&value.data)) return *real;
+  if (!std::holds_alternative<std::nullptr_t>(value.data))
+    table.fail(value.where, "a sample must be a number, or null where it was not reached");
   return std::nullopt;
 }
 
@@ -41,10 +44,10 @@ Cell read_cell(Reader& table, std::vector<std::string>& metrics) {
       cell.params.push_back(key + "=" + params->text(key).value_or(""));
   }
   for (const Value& seed : items(table, "seeds")) {
-    if (const auto* whole = std::get_if<std::int64_t>(&seed.data))
+    if (const auto* whole = std::get_if<std::int64_t>(&seed.data); whole != nullptr && *whole >= 0)
       cell.seeds.push_back(static_cast<std::uint64_t>(*whole));
     else
-      table.fail(seed.where, "a seed must be a whole number");
+      table.fail(seed.where, "a seed must be a whole number, not below 0");
   }
   for (const Value& digest : items(table, "digest")) {
     const auto* text = std::get_if<std::string>(&digest.data);
@@ -58,13 +61,49 @@ Cell read_cell(Reader& table, std::vector<std::string>& metrics) {
     metrics = columns->keys();
     for (const std::string& id : metrics) {
       std::vector<std::optional<double>>& column = cell.samples.emplace_back();
-      for (const Value& sample : items(*columns, id)) column.push_back(number(sample));
+      for (const Value& value : items(*columns, id)) column.push_back(sample(*columns, value));
       if (column.size() != cell.seeds.size()) columns->fail(id, "there must be one value per seed");
     }
   }
   if (cell.digests.size() != cell.seeds.size()) table.fail("digest", "there must be one digest per seed");
   table.ignore_rest();
   return cell;
+}
+
+// Which part of its run a file says to be; 1/1 where it says nothing. An interrupted one is of no use.
+Shard read_part(Reader& file) {
+  Shard part;
+  if (const auto text = file.text("shard"))
+    part = keep(parse_shard(*text, file.where("shard")), file.complaints()).value_or(part);
+  if (!file.flag("complete").value_or(true))
+    file.fail("complete", "this run was interrupted: seeds are missing", "run it again");
+  return part;
+}
+
+// Are all parts of one run there, each once?
+void all_there(const std::vector<SampleText>& files, const std::vector<Shard>& parts, Errors& errors) {
+  const std::size_t count = parts.front().count;
+  std::vector<const SampleText*> found(count);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const Where where{files[i].source, 0, 0};
+    const auto [index, of] = parts[i];
+    if (of != count) {
+      errors.push_back({where,
+                        fmt::format("this is a part of {}, and {} one of {}", of, files[0].source, count),
+                        "merge the parts of one run"});
+      return;
+    }
+    if (count > 1 && found[index - 1] != nullptr)
+      errors.push_back({where,
+                        fmt::format("part {}/{} is in {}, too", index, count, found[index - 1]->source),
+                        "merge each part once"});
+    found[index - 1] = &files[i];
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (found[i] == nullptr)
+      errors.push_back(
+          {{"merge", 1, 1}, fmt::format("part {}/{} is missing", i + 1, count), "merge all parts"});
+  }
 }
 
 // In place: by seed.
@@ -92,12 +131,14 @@ void order(Cell& cell, Errors& errors) {
 Result<SampleTable> merge_samples(const std::vector<SampleText>& parts) {
   Errors errors;
   SampleTable all;
+  std::vector<Shard> shards;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const auto document = keep(parse_json(parts[p].text, parts[p].source), errors);
     if (!document) continue;
     Reader file(*document, errors);
     if (file.text("schema") != "retrygate.samples/1")
       file.fail("schema", "this is no file that `sim --format json` wrote", "schema retrygate.samples/1");
+    shards.push_back(read_part(file));
     std::vector<Cell> cells;
     for (Reader& table : file.tables("cells")) {
       std::vector<std::string> metrics;
@@ -127,6 +168,7 @@ Result<SampleTable> merge_samples(const std::vector<SampleText>& parts) {
         append(all.cells[c].samples[m], cells[c].samples[m]);
     }
   }
+  if (errors.empty() && !parts.empty()) all_there(parts, shards, errors);
   if (!errors.empty()) return tl::unexpected(std::move(errors));
   for (Cell& cell : all.cells) order(cell, errors);
   if (!errors.empty()) return tl::unexpected(std::move(errors));

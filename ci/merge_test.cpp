@@ -1,5 +1,6 @@
 #include "ci/merge.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ci/json_io.hpp"
@@ -20,8 +21,8 @@ TEST(Merge, PartsAreTheSameBytesAsTheWhole) {
   for (const std::size_t n : {1U, 3U, 4U, 13U}) {
     std::vector<SampleText> parts;
     for (std::size_t i = n; i >= 1; --i)  // in any order
-      parts.push_back(
-          {"part", samples_json({*sweep(policies, scenarios, seeds_of(seeds, {i, n}), metrics)})});
+      parts.push_back({"part", samples_json({*sweep(policies, scenarios, seeds_of(seeds, {i, n}), metrics)},
+                                            {{i, n}, true})});
     const auto merged = merge_samples(parts);
     ASSERT_TRUE(merged) << to_string(merged.error());
     EXPECT_EQ(samples_json({*merged}), whole);
@@ -40,6 +41,47 @@ TEST(Merge, RefusesWhatDoesNotBelongTogether) {
   EXPECT_FALSE(merge_samples({first, samples("fixed", 2, "retries")}));
   EXPECT_FALSE(merge_samples({first, {"other.json", R"({"schema":"retrygate.report/1"})"}}));
   EXPECT_FALSE(merge_samples({first, {"broken.json", "{"}}));
+}
+
+std::string refusal(const std::vector<SampleText>& parts) {
+  const auto merged = merge_samples(parts);
+  return merged ? "" : to_string(merged.error());
+}
+
+// A job of a matrix that failed left no file, and one that was stopped left half of one.
+TEST(Merge, EveryPartMustBeThereOnceAndWhole) {
+  const std::vector<NamedPolicy> policies = {*find_policy("fixed", {})};
+  const std::vector<Scenario> scenarios = {*find_scenario("outage-then-limit", {}, {"clients=2"})};
+  const auto part = [&](std::size_t i, std::size_t n, bool complete = true) {
+    return SampleText{fmt::format("{}of{}", i, n),
+                      samples_json({*sweep(policies, scenarios, {i}, {"requests"})}, {{i, n}, complete})};
+  };
+  EXPECT_EQ(refusal({part(1, 3), part(2, 3), part(3, 3)}), "");
+  EXPECT_NE(refusal({part(1, 3), part(3, 3)}).find("part 2/3 is missing"), std::string::npos);
+  EXPECT_NE(refusal({part(1, 2)}).find("part 2/2 is missing"), std::string::npos);
+  EXPECT_NE(refusal({part(1, 2), part(2, 2), part(2, 2)}).find("2of2: error: part 2/2 is in 2of2, too"),
+            std::string::npos);
+  EXPECT_NE(refusal({part(1, 2), part(2, 3)}).find("2of3: error: this is a part of 3, and 1of2 one of 2"),
+            std::string::npos);
+  EXPECT_NE(refusal({part(1, 2), part(2, 2, false)}).find("2of2:1:"), std::string::npos);
+  EXPECT_NE(refusal({part(1, 2), part(2, 2, false)}).find("was interrupted"), std::string::npos);
+}
+
+TEST(Merge, WhatIsNoSampleIsNamedWithItsPlace) {
+  const auto file = [](std::string_view seed, std::string_view value) {
+    return SampleText{"x.json", fmt::format(R"({{"schema":"retrygate.samples/1","cells":[
+{{"policy":"a","definition":"a","scenario":"s","params":{{}},"seeds":[{}],"digest":["0"],
+"metrics":{{"requests":[{}]}}}}]}})",
+                                            seed, value)};
+  };
+  for (const char* good : {"1", "1.5", "null"}) EXPECT_EQ(refusal({file("7", good)}), "") << good;
+  for (const char* bad : {"\"abc\"", "true", "[1]", "{}"})
+    EXPECT_NE(refusal({file("7", bad)}).find("x.json:3:24: error: a sample must be a number"),
+              std::string::npos)
+        << refusal({file("7", bad)});
+  for (const char* bad : {"-1", "1.5", "\"1\""})
+    EXPECT_NE(refusal({file(bad, "1")}).find("a seed must be a whole number, not below 0"), std::string::npos)
+        << bad;
 }
 
 }  // namespace

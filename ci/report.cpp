@@ -10,13 +10,34 @@ std::string_view verdict_word(const Report& report) {
   return report.code == ExitCode::pass && report.undecided ? word(ExitCode::inconclusive) : word(report.code);
 }
 
+std::string world_of(const std::string& scenario, const std::vector<std::string>& params) {
+  return params.empty() ? scenario : fmt::format("{} ({})", scenario, fmt::join(params, ", "));
+}
+
 bool is_bad(const VerdictRow& row) {
   return row.verdict == "fails" || row.verdict == "broken" || row.verdict == "unsure";
+}
+
+bool is_violation(const VerdictRow& row) {
+  return row.verdict == "fails" && (row.level == "MUST" || row.strict);
 }
 
 bool changed(const ComparisonRow& row) {
   return row.question == "equivalent" && row.verdict == "fail" && row.effect &&
          (*row.effect < 0) == (row.better == "lower");
+}
+
+std::span<const Fault> faults() {
+  static constexpr Fault all[] = {
+      {"regression", "worse than allowed", "No metric gets worse by more than its margin."},
+      {"not-better", "not better by as much as was asked", "The metric gets better by at least its margin."},
+      {"changed", "better by more than its margin, and equivalence was asked for",
+       "No metric changes by more than its margin, in either direction."}};
+  return all;
+}
+
+const Fault& fault_of(const ComparisonRow& row) {
+  return faults()[changed(row) ? 2 : row.question == "better" ? 1 : 0];
 }
 
 std::string_view verdict_mark(const ComparisonRow& row) {

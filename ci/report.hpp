@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct VerdictRow {
   std::string claim, counterexample, repeat;
   Where where = {};         // of the policy, in a file or on the command line
   std::string waiver = {};  // of a "waived" failure: until when, and why
+  bool strict = false;      // a SHOULD counts like a MUST
 };
 
 // What another test says to the question of a comparison; it never decides.
@@ -54,8 +56,10 @@ struct ComparisonRow {
   std::optional<std::size_t> decided_at = {};  // seeds it took, where they came one after another
   std::optional<double> pairing_gain = {};     // unpaired seeds that are worth one pair
   std::optional<std::size_t> seeds_needed = {};
-  Where where = {};           // of the candidate policy, in a file or on the command line
-  std::string headline = {};  // one sentence: what changed, how sure, what was asked
+  Where where = {};                      // of the candidate policy, in a file or on the command line
+  std::string headline = {};             // one sentence: what changed, how sure, what was asked
+  std::vector<std::string> params = {};  // what was laid over the scenario, "clients=2000"
+  std::string seed_range = {};           // "1..200"
 };
 
 // How a policy differs from the one whose samples are stored: lines of its definition and its promises.
@@ -69,6 +73,8 @@ struct PolicyChange {
 struct SampleRow {
   std::string scenario, policy, metric;
   std::vector<std::optional<double>> values;  // by seed; nothing where it was not reached
+  std::vector<std::string> params = {};       // of the scenario
+  std::string seed_range = {};
 };
 
 struct MetricMeaning {
@@ -85,6 +91,7 @@ struct Storm {
   std::uint64_t seed = 0;
   Duration bin;
   std::vector<StormArm> arms;
+  std::vector<std::string> params = {};  // of the scenario
 };
 
 // The delays of a subject, retry by retry.
@@ -117,10 +124,13 @@ struct GrowthRow {
 struct ScenarioOrigin {
   std::string id, summary, hash;  // of its definition
   std::vector<std::string> params;
+  bool operator==(const ScenarioOrigin&) const = default;
 };
 struct RunOrigin {
   std::string scenario, policy, definition, seeds;
-  std::string digest;  // of all events of all its seeds
+  std::string digest;                    // of all events of all its seeds
+  std::vector<std::string> params = {};  // of the scenario
+  bool operator==(const RunOrigin&) const = default;
 };
 struct Provenance {
   std::string commit;
@@ -156,10 +166,28 @@ struct Reporter {
 };
 const Shelf<Reporter>& reporters();
 
+// A scenario as it was run: "outage-then-limit", or "outage-then-limit (clients=2000)" with what was laid
+// over it. Two of them that differ are two worlds, and nothing of one belongs to the other.
+std::string world_of(const std::string& scenario, const std::vector<std::string>& params);
+template <class Row>
+std::string world_of(const Row& row) {
+  return world_of(row.scenario, row.params);
+}
+
 // "failed" parts of a report, shared by the reporters.
 bool is_bad(const VerdictRow&);
+// Does it make the run fail? A failed SHOULD does when it is asked to (--strict).
+bool is_violation(const VerdictRow&);
 // Asked for equivalence, and better by more than the margin.
 bool changed(const ComparisonRow&);
+// What is wrong with a comparison that fails, by the question that was asked.
+struct Fault {
+  std::string_view id;     // "regression", "not-better", "changed"
+  std::string_view words;  // "worse than allowed": completes "it is .."
+  std::string_view claim;  // what was to be shown, as a sentence
+};
+const Fault& fault_of(const ComparisonRow&);
+std::span<const Fault> faults();
 // "pass", "FAIL", "CHANGED" or "?".
 std::string_view verdict_mark(const ComparisonRow&);
 // "+6.2 %" for a relative effect, "+40 calls" or "-0.32 s" otherwise; "-" when there is none.

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ci/exit_code.hpp"
 #include "ci/json_io.hpp"
 #include "ci/layout.hpp"
 #include "ci/terminal.hpp"
+#include "policies/base/json.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -79,6 +82,31 @@ TEST(Layout, ALongCommandIsCutOnlyWhereAShellAllows) {
   const std::string argument = "'" + std::string(30, 'a') + " " + std::string(30, 'b') + "'";
   EXPECT_EQ(command_lines("", "run " + argument + " " + argument, 2),
             "run " + argument + " \\\n  " + argument + "\n");
+}
+
+// Cut anywhere, a text keeps its characters whole.
+TEST(Layout, NothingIsCutWithinACharacter) {
+  const auto whole = [](std::string_view text) {
+    const auto json = parse_json(fmt::format("[\"{}\"]", text), "text");
+    return json.has_value();
+  };
+  for (std::size_t shift = 0; shift < 4; ++shift) {
+    std::string text(shift, 'a');
+    for (int i = 0; i < 60; ++i) text += "\xf0\x9f\x94\x81";  // four bytes each
+    for (std::size_t most = 2; most < 40; ++most) {
+      const std::string cut = shortened(text, most);
+      EXPECT_LE(cut.size(), most);
+      EXPECT_TRUE(whole(cut)) << most;
+    }
+    std::string lines = wrapped(text, 2);
+    EXPECT_LE(widest(lines), 80u);
+    std::replace(lines.begin(), lines.end(), '\n', ' ');
+    EXPECT_TRUE(whole(lines)) << lines;
+  }
+  // Bytes that are no UTF-8 come to an end, too.
+  EXPECT_LE(widest(wrapped(std::string(200, '\x80'), 2)), 80u);
+  EXPECT_EQ(beginning("ab\xc3\xa4", 3), "ab");
+  EXPECT_EQ(beginning("ab\xc3\xa4", 4), "ab\xc3\xa4");
 }
 
 TEST(Report, MarkdownEscapesWhatUsersName) {

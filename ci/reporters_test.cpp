@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ci/commands.hpp"
 #include "ci/report.hpp"
 #include "policies/base/json.hpp"
 
@@ -63,6 +64,22 @@ Report sample_report() {
   return report;
 }
 
+// With --strict a failed SHOULD makes the run fail, so every form that a server reads says failure.
+TEST(Strict, AFailedShouldIsAFailureEverywhere) {
+  for (const bool strict : {false, true}) {
+    Report report;
+    report.verdicts = {
+        {"b", "no-futile-wait", "SHOULD", "exact", "fails", "No wait past the deadline.", "retry 1", ""}};
+    CheckRequest request;
+    request.strict = strict;
+    conclude(report, request);
+    EXPECT_EQ(report.code, strict ? ExitCode::violation : ExitCode::pass);
+    EXPECT_THAT(rendered("junit", report), HasSubstr(strict ? "failures=\"1\"" : "failures=\"0\""));
+    EXPECT_THAT(rendered("github", report), HasSubstr(strict ? "::error " : "::warning "));
+    EXPECT_THAT(rendered("sarif", report), HasSubstr(strict ? "\"error\"" : "\"warning\""));
+  }
+}
+
 TEST(JUnit, WhatIsUndecidedIsSkippedAndNothingBreaksOut) {
   const std::string xml = rendered("junit", sample_report());
   // 3 checks of b, 1 of the hostile one; failures: the broken MUST and gave_up. SHOULD, unsure and
@@ -94,6 +111,21 @@ TEST(Sarif, OneResultForEveryBrokenPromiseAtItsLine) {
   EXPECT_EQ(print(rendered("sarif", other)), print(rendered("sarif", sample_report())));
   other.verdicts[0].invariant = "delay-finite";
   EXPECT_NE(print(rendered("sarif", other)), print(rendered("sarif", sample_report())));
+}
+
+// A path is no URI: spaces, percent signs and what is not ASCII are encoded, dots are resolved.
+TEST(Sarif, AFileIsNamedByAUri) {
+  Report report = sample_report();
+  const auto uri = [&](const std::string& file) {
+    report.verdicts[0].where.file = file;
+    const std::string text = rendered("sarif", report);
+    const std::size_t at = text.find("\"uri\": \"") + 8;
+    return text.substr(at, text.find('"', at) - at);
+  };
+  EXPECT_EQ(uri("./our policies/100%.toml"), "our%20policies/100%25.toml");
+  EXPECT_EQ(uri("a/../b:c#d?.toml"), "b%3Ac%23d%3F.toml");
+  EXPECT_EQ(uri("\xc3\xa4.toml"), "%C3%A4.toml");
+  EXPECT_EQ(uri("/etc/x.toml"), "file:///etc/x.toml");
 }
 
 TEST(GitHub, AnnotationsAreEscapedRankedAndCounted) {

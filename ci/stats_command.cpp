@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "policies/base/csv.hpp"
 #include "policies/base/json.hpp"
 #include "stats/procedure.hpp"
 
@@ -65,21 +66,6 @@ std::string table_text(const Value& result) {
   return out;
 }
 
-// The cells of a line; a blank one at the end of a short column is left out.
-std::vector<std::string_view> cells(std::string_view line) {
-  std::vector<std::string_view> all;
-  for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t end = std::min(line.find(',', begin), line.size());
-    std::string_view cell = line.substr(begin, end - begin);
-    const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-    while (!cell.empty() && blank(cell.front())) cell.remove_prefix(1);
-    while (!cell.empty() && blank(cell.back())) cell.remove_suffix(1);
-    all.push_back(cell);
-    begin = end + 1;
-  }
-  return all;
-}
-
 std::optional<double> number_of(std::string_view cell) {
   double number = 0;
   const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
@@ -90,9 +76,11 @@ std::optional<double> number_of(std::string_view cell) {
 struct Column {
   std::string name;  // empty without a header
   std::vector<double> values;
+  int blank_line = 0;  // of its first blank cell; 0: there is none
 };
 
-// Adds the columns of a CSV text; a cell that is no number is an error with its place.
+// Adds the columns of a CSV text; a cell that is no number is an error with its place. Columns may end early:
+// a value below a blank cell would stand beside another row's value, and is an error.
 void read_columns(std::string_view text, const std::string& path, std::vector<Column>& columns,
                   Errors& errors) {
   const std::size_t first = columns.size();
@@ -103,27 +91,36 @@ void read_columns(std::string_view text, const std::string& path, std::vector<Co
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line_number;
-    const auto row = cells(line);
-    if (row.size() == 1 && row.front().empty()) continue;
+    const CsvRow row = csv_row(line, path, line_number);
+    if (row.size() == 1 && row.front().text.empty()) continue;
     const bool first_row = columns.size() == first;
     if (first_row) {
       width = row.size();
       columns.resize(first + width);
-      const bool header = std::none_of(row.begin(), row.end(), [](auto cell) { return number_of(cell); });
+      const bool header =
+          std::none_of(row.begin(), row.end(), [](const CsvCell& cell) { return number_of(cell.text); });
       if (header) {
-        for (std::size_t i = 0; i < width; ++i) columns[first + i].name = std::string(row[i]);
+        for (std::size_t i = 0; i < width; ++i) columns[first + i].name = row[i].text;
         continue;
       }
     }
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const int column = static_cast<int>(row[i].data() - line.data()) + 1;
-      const Where where{path, line_number, column};
-      if (row[i].empty() && width > 1) continue;
-      const auto number = number_of(row[i]);
+    for (std::size_t i = 0; i < std::max(row.size(), width); ++i) {
+      const bool blank = i >= row.size() || row[i].text.empty();
+      if (blank && i < width && width > 1) {
+        int& since = columns[first + i].blank_line;
+        if (since == 0) since = line_number;
+        continue;
+      }
+      const auto& [text_of_cell, where] = row[i];
+      const auto number = number_of(text_of_cell);
       if (!number)
-        errors.push_back({where, fmt::format("'{}' is no finite number", row[i]), ""});
+        errors.push_back({where, fmt::format("'{}' is no finite number", text_of_cell), ""});
       else if (i >= width)
         errors.push_back({where, fmt::format("this line has more than {} values", width), ""});
+      else if (columns[first + i].blank_line != 0)
+        errors.push_back({where,
+                          fmt::format("a value below a blank cell (line {})", columns[first + i].blank_line),
+                          "only the end of a column may be blank"});
       else
         columns[first + i].values.push_back(*number);
     }

@@ -57,5 +57,23 @@ TEST(StatsCommand, MistakesInFiles) {
   EXPECT_FALSE(stats_of_files({"t_welch", {}, {}}, true));
 }
 
+// Columns may have other lengths; a hole would shift the pairs below it.
+TEST(StatsCommand, ABlankCellEndsItsColumn) {
+  const auto run = [](std::string_view csv) {
+    return stats_of_files({"t_welch", {file("blank.csv", csv)}, {}}, true);
+  };
+  EXPECT_EQ(run("1,2\n3,4\n5,\n")->text, run("1,2\n3,4\n5\n")->text);
+  EXPECT_EQ(run("1,2\n\n3,4\n5,7\n")->text, run("1,2\n3,4\n5,7\n\n")->text);  // blank lines are none
+  for (const char* holed : {"1,2\n,4\n5,7\n", "1,2\n3\n5,7\n"}) {
+    const auto refused = run(holed);
+    ASSERT_FALSE(refused) << holed;
+    ASSERT_EQ(refused.error().size(), 1);
+    EXPECT_EQ(refused.error()[0].where.line, 3);
+    EXPECT_EQ(refused.error()[0].message, "a value below a blank cell (line 2)");
+  }
+  EXPECT_EQ(run("1,2\n,4\n5,7\n").error()[0].where.column, 1);
+  EXPECT_EQ(run("1,2\n3\n5,7\n").error()[0].where.column, 3);
+}
+
 }  // namespace
 }  // namespace retrygate::ci

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "policies/base/json.hpp"
 #include "properties/invariant.hpp"
 #include "sim/metrics.hpp"
 
@@ -40,7 +41,8 @@ const Table* named_tables(Reader& root, std::string_view key) {
 class SuiteReader {
  public:
   SuiteReader(const std::string& path, Reader& root, Errors& complaints)
-      : folder_(std::filesystem::path(path).parent_path()),
+      : path_(path),
+        folder_(std::filesystem::path(path).parent_path()),
         policies_(named_tables(root, "policy")),
         contracts_(named_tables(root, "contract")),
         scenarios_(named_tables(root, "scenario")),
@@ -54,8 +56,8 @@ class SuiteReader {
     auto baseline = reference ? policy(*reference, table.where("baseline")) : std::nullopt;
     std::vector<NamedPolicy> candidates;
     not_empty(table, "candidates");
-    for (const std::string& candidate : table.texts("candidates")) {
-      if (auto found = policy(candidate, table.where("candidates"))) candidates.push_back(std::move(*found));
+    for (const auto& [candidate, where] : named(table, "candidates")) {
+      if (auto found = policy(candidate, where)) candidates.push_back(std::move(*found));
     }
     std::optional<Over> over;
     if (const auto text = table.text("over"))
@@ -80,17 +82,19 @@ class SuiteReader {
   void check(Reader& table, std::vector<CheckTask>& into) {
     CheckTask task;
     std::vector<std::string> names;
-    for (const std::string& subject : table.texts("subjects")) {
+    for (const auto& [subject, where] : named(table, "subjects")) {
       if (subject.starts_with("exec:")) {
         task.programs.push_back(subject);
+        task.places[subject] = where;
         names.push_back(subject);
-      } else if (auto found = policy(subject, table.where("subjects"))) {
+      } else if (auto found = policy(subject, where)) {
         names.push_back(found->name);
         task.subjects.push_back(std::move(*found));
       }
     }
-    for (const std::string& trace : table.texts("traces")) {
-      task.traces.push_back((folder_ / trace).string());
+    for (const auto& [trace, where] : named(table, "traces")) {
+      task.places[trace] = where;
+      task.traces.push_back({trace, (folder_ / trace).string()});
       names.push_back(trace);
     }
     if (!table.has("subjects") && !table.has("traces"))
@@ -113,8 +117,11 @@ class SuiteReader {
  private:
   // A policy of this file by its bare name, else whatever find_policy knows.
   std::optional<NamedPolicy> policy(const std::string& reference, const Where& where) {
-    if (const Value* table = own(policies_, reference))
-      return keep(read_policy(reference, *table), complaints_);
+    if (const Value* table = own(policies_, reference)) {
+      auto found = keep(read_policy(reference, *table), complaints_);
+      if (found) found->reference = fmt::format("{}#{}", path_, reference);
+      return found;
+    }
     return keep(find_policy(reference, where, folder_.string()), complaints_);
   }
 
@@ -174,8 +181,21 @@ class SuiteReader {
       }
     }
     if (!table.has("metrics"))
-      table.fail(table.where(), "this [[compare]] lacks 'metrics': a gate needs margins",
-                 metrics_hint);
+      table.fail(table.where(), "this [[compare]] lacks 'metrics': a gate needs margins", metrics_hint);
+    return all;
+  }
+
+  struct Name {
+    std::string text;
+    Where where;
+  };
+  // One text or a list of texts, each with its own place.
+  static std::vector<Name> named(Reader& table, std::string_view key) {
+    const Value* value = table.any(key);
+    const auto* list = value != nullptr ? std::get_if<Array>(&value->data) : nullptr;
+    std::vector<Name> all;
+    for (std::string& text : table.texts(key))
+      all.push_back({std::move(text), list != nullptr ? (*list)[all.size()].where : table.where(key)});
     return all;
   }
 
@@ -197,10 +217,12 @@ class SuiteReader {
       reader.finish();
       return NamedContract{std::move(name), std::move(promised), value};
     };
-    if (std::holds_alternative<Table>(written->data)) return read("contract", *written);
+    if (std::holds_alternative<Table>(written->data))
+      return read(write_json(*written, Layout::compact), *written);
     const auto reference = table.text("contract");
     if (!reference) return std::nullopt;
-    if (const Value* value = own(contracts_, *reference)) return read(*reference, *value);
+    if (const Value* value = own(contracts_, *reference))
+      return read(fmt::format("{}#{}", path_, *reference), *value);
     return keep(find_contract((folder_ / *reference).string(), table.where("contract")), complaints_);
   }
 
@@ -248,6 +270,7 @@ class SuiteReader {
 
   static constexpr auto metrics_hint = "for example metrics = { peak_1s = \"10%\", gave_up = \"0.5\" }";
 
+  std::string path_;
   std::filesystem::path folder_;
   const Table *policies_, *contracts_, *scenarios_;
   Errors& complaints_;

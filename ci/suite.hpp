@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -59,12 +60,18 @@ struct Waiver {
   Where where;
 };
 
+// FILE.csv: as the suite names it, and where it is.
+struct TraceFile {
+  std::string name, path;
+};
+
 struct CheckTask {
   std::vector<NamedPolicy> subjects;
-  std::vector<std::string> programs = {};  // exec:CMD
-  std::vector<std::string> traces = {};    // recordings, FILE.csv
-  std::optional<NamedContract> contract;   // what programs and recordings promise
-  std::vector<std::string> invariants;     // empty: all
+  std::vector<std::string> programs = {};    // exec:CMD
+  std::vector<TraceFile> traces = {};        // recordings
+  std::map<std::string, Where> places = {};  // where each program and recording is named
+  std::optional<NamedContract> contract;     // what programs and recordings promise
+  std::vector<std::string> invariants;       // empty: all
   std::vector<Waiver> waivers = {};
 };
 

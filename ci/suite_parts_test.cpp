@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
+#include "ci/figures.hpp"
 #include "ci/gate.hpp"
 #include "ci/waivers.hpp"
 
@@ -136,24 +139,120 @@ TEST(Waivers, OneThatWaivesNothingIsAFailure) {
   EXPECT_EQ(rows[1].verdict, "unsure");
 }
 
-// The outcome of a check that is waived counts as a pass, and the report shows it.
-TEST(Waivers, AreToldByTheReport) {
-  const auto suite = read(R"([[check]]
-subjects = ["exec:exit 3"]
-invariants = ["survives"]
-waivers = [{ subject = "exec:exit 3", invariant = "survives", reason = "no", until = "2027-01-31" }]
+TEST(Waivers, OneThatNoRowIsAboutIsAFailure) {
+  std::vector<VerdictRow> rows = {row_of("fails")};
+  apply_waivers({{"other", "cap-respected", "known", 2027y / 1 / 31, {"s.toml", 7, 3}}}, 2026y / 1 / 1, rows);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].verdict, "fails");
+  EXPECT_EQ(rows[1].subject, "other");
+  EXPECT_EQ(rows[1].verdict, "fails");
+  EXPECT_EQ(rows[1].level, "MUST");
+  EXPECT_EQ(rows[1].counterexample,
+            "s.toml:7: the waiver \"known\" waives nothing: this was not tried. Delete it");
+}
+
+// Speaks the protocol and always waits 500 ms.
+constexpr std::string_view always_500ms =
+    R"(read -r hello; echo '{"retrygate-policy":1}'; while read -r l; do id=${l#*:}; id=${id%%,*}; )"
+    R"(case $l in *'"status":20'*) echo "{\"id\":$id,\"stop\":\"success\"}";; )"
+    R"(*) echo "{\"id\":$id,\"wait_ns\":500000000}";; esac; done)";
+
+// A suite in a folder of its own, with a recording that waits 8 s where 5 s are promised.
+class SuiteFolder : public testing::Test {
+ protected:
+  SuiteFolder() {
+    std::filesystem::create_directories(folder_);
+    write("log.csv", "client,call,attempt,start,end,status\na,1,1,0s,0s,503\na,1,2,8s,8s,200\n");
+  }
+  ~SuiteFolder() override { std::filesystem::remove_all(folder_); }
+  void write(const std::string& name, std::string_view text) { std::ofstream(folder_ / name) << text; }
+  Result<GateRun> gate(std::string_view text, std::chrono::sys_days today = 2027y / 1 / 1) {
+    write("s.toml", text);
+    const auto suite = find_suite((folder_ / "s.toml").string());
+    if (!suite) return tl::unexpected(suite.error());
+    GateOptions options;
+    options.today = today;
+    return run_gate(*suite, options);
+  }
+  static const VerdictRow* find(const Report& report, std::string_view invariant) {
+    for (const VerdictRow& row : report.verdicts) {
+      if (row.invariant == invariant) return &row;
+    }
+    return nullptr;
+  }
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
+                                  testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(SuiteFolder, AWaiverOfARecordingHoldsWhereverTheSuiteIs) {
+  constexpr std::string_view text = R"([[check]]
+traces = ["log.csv"]
+contract = { cap = "5s" }
+waivers = [{ subject = "log.csv", invariant = "cap-respected", reason = "known", until = "2027-01-31" }]
+)";
+  const auto run = gate(text);
+  ASSERT_TRUE(run) << to_string(run.error());
+  ASSERT_NE(find(run->report, "cap-respected"), nullptr);
+  EXPECT_EQ(find(run->report, "cap-respected")->subject, "log.csv");
+  EXPECT_EQ(find(run->report, "cap-respected")->verdict, "waived");
+  EXPECT_EQ(run->report.code, ExitCode::pass);
+  EXPECT_EQ(gate(text, 2027y / 2 / 1)->report.code, ExitCode::violation);
+  // A recording that keeps the promise: the waiver waives nothing.
+  write("log.csv", "client,call,attempt,start,end,status\na,1,1,0s,0s,503\na,1,2,4s,4s,200\n");
+  const auto stale = gate(text);
+  EXPECT_EQ(find(stale->report, "cap-respected")->verdict, "fails");
+  EXPECT_EQ(stale->report.code, ExitCode::violation);
+}
+
+// What a code scanner shows needs a file and a line: those where the suite names the subject.
+TEST_F(SuiteFolder, AFailureIsAtTheLineThatNamesItsSubject) {
+  write("fixed.sh", always_500ms);
+  const std::string program = fmt::format("exec:sh '{}'", (folder_ / "fixed.sh").string());
+  const auto run = gate(fmt::format(R"([[check]]
+subjects = [
+  "full-jitter",
+  "{}",
+]
+traces = ["log.csv"]
+contract = {{ cap = "5s" }}
+)",
+                                    program));
+  ASSERT_TRUE(run) << to_string(run.error());
+  const auto line_of = [&](std::string_view subject) {
+    for (const VerdictRow& row : run->report.verdicts) {
+      if (row.subject == subject) return row.where.line;
+    }
+    return 0;
+  };
+  EXPECT_EQ(line_of("full-jitter"), 3);
+  EXPECT_EQ(line_of(program), 4);
+  EXPECT_EQ(line_of("log.csv"), 6);
+}
+
+// A recording cannot show what a policy would do under other settings: asked for that alone, the check has
+// nothing to say, which is no pass.
+TEST_F(SuiteFolder, WhatIsAskedForAndCannotBeTriedIsUnsure) {
+  const auto run = gate(R"([[check]]
+traces = ["log.csv"]
+invariants = ["degenerate-settings"]
 )");
-  ASSERT_TRUE(suite) << to_string(suite.error());
+  ASSERT_TRUE(run) << to_string(run.error());
+  ASSERT_NE(find(run->report, "degenerate-settings"), nullptr);
+  EXPECT_EQ(find(run->report, "degenerate-settings")->verdict, "unsure");
+  EXPECT_EQ(run->report.code, ExitCode::inconclusive);
+}
+
+// A failure that is waived counts as a pass, and reports show it and why.
+TEST(Waivers, AreToldByTheReports) {
   Report report;
   report.verdicts = {row_of("fails")};
   apply_waivers({{"ours", "cap-respected", "known", 2027y / 1 / 31, {"s.toml", 7, 3}}}, 2026y / 1 / 1,
                 report.verdicts);
   conclude(report, {});
   EXPECT_EQ(report.code, ExitCode::pass);
-  for (const std::string_view format : {"text", "markdown"}) {
+  for (const std::string_view format : {"text", "markdown", "json", "junit", "html", "sarif"}) {
     const std::string text = reporters().find(format)->render(report);
-    EXPECT_NE(text.find("waived"), std::string::npos) << text;
-    EXPECT_NE(text.find("known"), std::string::npos) << text;
+    EXPECT_NE(text.find("known"), std::string::npos) << format << "\n" << text;
   }
 }
 
@@ -162,16 +261,17 @@ const ComparisonRow& row(const Report& report, std::string_view metric) {
                        [&](const ComparisonRow& r) { return r.metric == metric; });
 }
 
-Result<GateRun> asked(std::string_view question, std::string_view baseline, std::string_view candidate) {
+Result<GateRun> asked(std::string_view question, std::string_view baseline, std::string_view candidate,
+                      std::string_view margin = "0.5", std::string_view seeds = "1..40") {
   const auto suite = read(fmt::format(R"([[compare]]
 baseline = "{}"
 candidates = ["{}"]
 scenarios = ["outage-then-limit"]
-seeds = "1..40"
+seeds = "{}"
 question = "{}"
-metrics = {{ gave_up = "0.5" }}
+metrics = {{ gave_up = "{}" }}
 )",
-                                      baseline, candidate, question));
+                                      baseline, candidate, seeds, question, margin));
   return run_gate(*suite, {});
 }
 
@@ -185,6 +285,69 @@ TEST(Questions, EachHasItsOwnAnswers) {
   const auto same = asked("equivalent", "full-jitter", "full-jitter");
   EXPECT_EQ(same->report.code, ExitCode::pass);
   EXPECT_NE(headline(same).find("asked: the same within 0.5: it is."), std::string::npos) << headline(same);
+}
+
+// What does not change does not get better, by whatever margin: 0, an amount, a share.
+TEST(Questions, AnUnchangedPolicyIsNotBetter) {
+  for (const char* margin : {"0", "0.5"}) {
+    const auto run = asked("better", "full-jitter", "full-jitter", margin);
+    EXPECT_EQ(run->report.comparisons[0].method, "unchanged");
+    EXPECT_EQ(run->report.code, ExitCode::violation) << margin;
+    EXPECT_NE(run->report.comparisons[0].headline.find(": it is not."), std::string::npos)
+        << run->report.comparisons[0].headline;
+  }
+  // Neither does another policy whose every seed has the same result: both of these lose no call.
+  const auto same = asked("better", "full-jitter", "full-jitter:base=101ms", "0", "1..60");
+  EXPECT_EQ(same->report.comparisons[0].method, "constant difference");
+  EXPECT_EQ(same->report.code, ExitCode::violation);
+}
+
+// Each question has its own limits on the axis and its own words.
+TEST(Questions, ThePageDrawsTheLimitsThatWereAsked) {
+  ComparisonRow row{"s", "a", "b", "m", "s", "lower", 1.0, 2.0};
+  row.margin = "0.5";
+  row.margin_amount = 0.5;
+  const auto drawn = [&](std::string_view question, std::string_view better) {
+    row.question = question;
+    row.better = better;
+    const std::string figure = forest_figure({&row});
+    const std::size_t at = figure.find("\"margins\":") + 10;
+    return figure.substr(at, figure.find(']', at) + 1 - at);
+  };
+  EXPECT_EQ(drawn("not-worse", "lower"), "[0.5]");
+  EXPECT_EQ(drawn("not-worse", "higher"), "[-0.5]");
+  EXPECT_EQ(drawn("better", "lower"), "[-0.5]");
+  EXPECT_EQ(drawn("better", "higher"), "[0.5]");
+  EXPECT_EQ(drawn("equivalent", "lower"), "[0.5,-0.5]");
+  row.margin_amount = std::nullopt;
+  EXPECT_EQ(drawn("not-worse", "lower"), "[]");
+  row.margin_amount = 0.5;
+  row.question = "better";
+  row.better = "lower";
+  EXPECT_NE(forest_figure({&row}).find("left of it is as much better as was asked"), std::string::npos);
+}
+
+TEST(Questions, AFailureIsNamedByWhatWasAsked) {
+  Report report;
+  ComparisonRow row{"s", "a", "b", "m", "s", "lower", 1.0, 2.0};
+  row.margin = "0.5";
+  row.verdict = "fail";
+  const auto shown = [&](std::string_view question, double effect) {
+    row.question = question;
+    row.effect = effect;
+    report.comparisons = {row};
+    return std::pair(reporters().find("html")->render(report), reporters().find("sarif")->render(report));
+  };
+  const auto expect = [&](std::string_view question, double effect, std::string_view words,
+                          std::string_view rule) {
+    const auto [page, sarif] = shown(question, effect);
+    EXPECT_NE(page.find(words), std::string::npos) << question;
+    EXPECT_NE(sarif.find(fmt::format("\"ruleId\": \"{}\"", rule)), std::string::npos) << sarif;
+  };
+  expect("not-worse", 1, "1 of 1 comparison is worse than allowed", "regression");
+  expect("equivalent", 1, "1 of 1 comparison is worse than allowed", "regression");
+  expect("better", -0.1, "is not better by as much as was asked", "not-better");
+  expect("equivalent", -1, "is better by more than its margin", "changed");
 }
 
 // Both sides of an equivalence are failures; the improvement is called by its name.

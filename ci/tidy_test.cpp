@@ -227,6 +227,42 @@ std::vector<std::string> unfinished(const File& file) {
   return wrong;
 }
 
+// The order of an unordered container differs between libraries. Below ci/ nothing may go through one:
+// membership and look-ups only.
+std::vector<std::string> unordered_walks(const File& file) {
+  std::vector<std::string> wrong;
+  if (under(file.path, "ci")) return wrong;
+  std::vector<std::string> containers;  // names that are declared with such a type
+  for (std::string line : lines_of(file.text)) {
+    line = line.substr(0, line.find("//"));
+    std::size_t at = line.find("std::unordered_");
+    if (at == std::string::npos) continue;
+    int depth = 0;
+    for (; at < line.size() && (depth > 0 || line[at] != '>'); ++at) {
+      if (line[at] == '<') ++depth;
+      if (line[at] == '>' && --depth == 0) break;
+    }
+    while (at < line.size() && !is_word(line[at])) ++at;
+    std::size_t end = at;
+    while (end < line.size() && is_word(line[end])) ++end;
+    if (end > at) containers.push_back(line.substr(at, end - at));
+  }
+  int number = 0;
+  for (std::string line : lines_of(file.text)) {
+    ++number;
+    line = line.substr(0, line.find("//"));
+    const std::size_t loop = line.find("for (");
+    const std::size_t colon = loop == std::string::npos ? loop : line.find(" : ", loop);
+    for (const std::string& name : containers) {
+      const bool walked = colon != std::string::npos && names(line.substr(colon), name);
+      if (walked || names(line, name + ".begin(") || names(line, name + ".cbegin("))
+        wrong.push_back(
+            fmt::format("{}:{}: the order of {} differs between libraries", file.path, number, name));
+    }
+  }
+  return wrong;
+}
+
 std::vector<std::string> unguarded(const File& file) {
   if (!file.path.ends_with(".hpp") || file.text.find("\n#pragma once\n") != std::string::npos) return {};
   return {file.path + " lacks #pragma once"};
@@ -278,6 +314,49 @@ TEST(Tidy, NothingBelowCiDependsOnTheMachine) {
                           "auto t = std::chrono::steady_clock::now();", "std::regex r;"})
     EXPECT_THAT(banned_names({"sim/x.cpp", bad}), SizeIs(1)) << bad;
   EXPECT_THAT(banned_names({"sim/x.cpp", "operand(1);  // unlike rand()\n"}), IsEmpty());
+}
+
+TEST(Tidy, NothingGoesThroughAnUnorderedContainer) {
+  EXPECT_THAT(everywhere(unordered_walks), IsEmpty());
+  const std::string declared = "std::unordered_map<int, std::pair<int, int>> seen_;\n";
+  EXPECT_THAT(unordered_walks({"sim/x.cpp", declared + "for (const auto& [k, v] : seen_) f(k);\n"}),
+              SizeIs(1));
+  EXPECT_THAT(unordered_walks({"sim/x.cpp", declared + "auto at = seen_.begin();\n"}), SizeIs(1));
+  EXPECT_THAT(unordered_walks({"sim/x.cpp", declared + "if (seen_.contains(3)) g();\n"}), IsEmpty());
+  EXPECT_THAT(unordered_walks({"sim/x.cpp", declared + "for (int x : unseen_) f(x);\n"}), IsEmpty());
+}
+
+// What CMake compiles: the plan of Ninja, and the sources that are compiled in groups.
+std::string build_plan() {
+  const std::filesystem::path build = RETRYGATE_BUILD_DIR;
+  std::string plan = read_file((build / "build.ninja").string()).value_or("");
+  for (const char* module : {"policies", "sim", "stats", "properties", "ci"}) {
+    const auto groups = build / module / "CMakeFiles" / fmt::format("{}_test.dir/Unity", module);
+    if (!std::filesystem::exists(groups)) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(groups)) {
+      if (entry.path().extension() == ".cxx") plan += read_file(entry.path().string()).value_or("");
+    }
+  }
+  return plan;
+}
+
+// A test that no build makes passes for ever.
+TEST(Tidy, EveryTestIsBuilt) {
+  const std::string plan = build_plan();
+  const auto built = [&](const std::string& path) {
+    const std::string source = (root / path).generic_string();
+    return plan.find(": CXX_COMPILER__") != std::string::npos &&
+           (plan.find(fmt::format("#include \"{}\"", source)) != std::string::npos ||
+            plan.find(fmt::format(" {} ||", source)) != std::string::npos);
+  };
+  int seen = 0;
+  for (const File& file : sources()) {
+    if (!is_test(file.path)) continue;
+    ++seen;
+    EXPECT_TRUE(built(file.path)) << file.path << " is in no test program";
+  }
+  EXPECT_GT(seen, 50);
+  EXPECT_FALSE(built("ci/no_such_test.cpp"));
 }
 
 TEST(Tidy, EveryFileOfAShelfAddsItself) {

@@ -54,15 +54,18 @@ Result<Value> pick(const Value& file, const std::string& path, std::string_view 
                                : fmt::format("it has: {}", fmt::join(names, ", ")));
 }
 
-}  // namespace
-
-Result<NamedContract> find_contract(std::string_view reference, Where where) {
+Result<Value> contract_table(std::string_view reference, const Where& where) {
+  if (reference.starts_with('{')) return parse_json(reference, where.file);
   const std::size_t hash = reference.rfind('#');
   const std::string path(reference.substr(0, hash));
   const std::string_view name = hash == std::string_view::npos ? "" : reference.substr(hash + 1);
-  const auto file = load(path);
-  if (!file) return tl::unexpected(file.error());
-  auto table = pick(*file, path, name, where);
+  return load(path).and_then([&](const Value& file) { return pick(file, path, name, where); });
+}
+
+}  // namespace
+
+Result<NamedContract> find_contract(std::string_view reference, Where where) {
+  auto table = contract_table(reference, where);
   if (!table) return tl::unexpected(table.error());
   Errors complaints;
   Reader reader(*table, complaints);

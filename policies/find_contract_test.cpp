@@ -38,6 +38,7 @@ TEST_F(FindContract, AWholeFileATableOrOneOfSeveral) {
             Duration::s(4));
   const std::string two = file("d.toml", "[contract.one]\nbase = \"5s\"\n[contract.two]\nbase = \"6s\"\n");
   EXPECT_EQ(base(two + "#two"), Duration::s(6));
+  EXPECT_EQ(base(R"({"base":"7s"})"), Duration::s(7));
 }
 
 TEST_F(FindContract, FaultsHaveTheirPlaces) {
@@ -47,6 +48,7 @@ TEST_F(FindContract, FaultsHaveTheirPlaces) {
   EXPECT_THAT(faults(two + "#tow"), HasSubstr("has no [contract.tow], did you mean 'two'?"));
   EXPECT_THAT(faults(two + "#two"), HasSubstr("d.toml:4:1: error: unknown key 'basis'"));
   EXPECT_THAT(faults("/nowhere.toml"), HasSubstr("/nowhere.toml"));
+  EXPECT_THAT(faults(R"({"base":1})"), HasSubstr("--contract:1:9: error: "));
   EXPECT_THAT(faults(file("e.json", "{\"base\":1}")), HasSubstr("e.json:1:9: error: "));
   EXPECT_THAT(faults(file("f.toml", "a = 1\n")), HasSubstr("f.toml:1:1: error: unknown key 'a'"));
 }

@@ -26,7 +26,9 @@ Result<NamedPolicy> make(std::string name, const Preset& preset, const Value& pa
   Table source = {{"kind", where, {where, std::string(preset.id)}}};
   for (const Member& m : std::get<Table>(parameters.data)) source.push_back(m);
   Value table{where, std::move(source)};
-  return NamedPolicy{std::move(name), std::move(policy), std::move(where), &preset, std::move(table)};
+  std::string reference = name;
+  return NamedPolicy{std::move(name), std::move(policy), std::move(where),
+                     &preset,         std::move(table),  std::move(reference)};
 }
 
 // A `[policy.NAME]` table without its `kind`, which says which preset reads the rest.
@@ -97,7 +99,9 @@ Result<NamedPolicy> find_policy(std::string_view reference, Where where, const s
         path, reference.substr(hash + 1, colon == std::string_view::npos ? colon : colon - hash - 1),
         shifted(where, hash + 1));
     if (!table) return tl::unexpected(std::move(table.error()));
-    return make_from_table(std::string(reference), overlaid(std::move(*table), overrides));
+    auto made = make_from_table(std::string(reference), overlaid(std::move(*table), overrides));
+    if (made) made->reference = path + std::string(reference.substr(hash));
+    return made;
   }
   const Preset* preset = presets().find(id);
   if (preset == nullptr) {

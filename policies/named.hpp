@@ -16,6 +16,8 @@ struct NamedPolicy {
   Where where;           // its table in a file, or the option that named it
   const Preset* preset;  // the built-in or preset it is made from
   Value source = {};     // its table as given, `kind` included: what read_policy takes
+  // What finds it again from the current folder; the name is what its own file calls it.
+  std::string reference = {};
   bool operator==(const NamedPolicy& other) const { return name == other.name && policy == other.policy; }
 };
 

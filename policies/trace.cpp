@@ -6,42 +6,10 @@
 #include <charconv>
 #include <map>
 
+#include "policies/base/csv.hpp"
+
 namespace retrygate {
 namespace {
-
-struct Cell {
-  std::string text;
-  Where where;
-};
-using Row = std::vector<Cell>;
-
-// RFC 4180: commas, and quotes around what holds commas or quotes; blanks around a cell are dropped.
-Row split(std::string_view line, const std::string& source, int number) {
-  Row row;
-  std::size_t at = 0;
-  for (bool more = true; more;) {
-    while (at < line.size() && line[at] == ' ') ++at;
-    Cell cell{{}, {source, number, static_cast<int>(at) + 1}};
-    if (at < line.size() && line[at] == '"') {
-      for (++at; at < line.size(); ++at) {
-        if (line[at] == '"' && (at + 1 >= line.size() || line[at + 1] != '"')) break;
-        if (line[at] == '"') ++at;
-        cell.text += line[at];
-      }
-      at = std::min(line.find(',', at), line.size());
-    } else {
-      const std::size_t end = std::min(line.find(',', at), line.size());
-      cell.text = line.substr(at, end - at);
-      while (!cell.text.empty() && (cell.text.back() == ' ' || cell.text.back() == '\r'))
-        cell.text.pop_back();
-      at = end;
-    }
-    row.push_back(std::move(cell));
-    more = at < line.size();
-    ++at;
-  }
-  return row;
-}
 
 template <class T>
 std::optional<T> number(std::string_view text) {
@@ -62,7 +30,7 @@ class Csv {
       const std::string_view one = text.substr(0, end);
       text.remove_prefix(std::min(end + 1, text.size()));
       if (one.find_first_not_of(" \r") == std::string_view::npos || one.front() == '#') continue;
-      Row row = split(one, source, line);
+      CsvRow row = csv_row(one, source, line);
       if (names_.empty()) {
         names_ = std::move(row);
         continue;
@@ -77,7 +45,7 @@ class Csv {
     if (names_.empty()) fail({source, 1, 1}, "an empty file: its first line must name the columns", "");
   }
 
-  const std::vector<Row>& rows() const { return rows_; }
+  const std::vector<CsvRow>& rows() const { return rows_; }
   std::optional<std::size_t> column(std::string_view name) const {
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (names_[i].text == name) return i;
@@ -112,8 +80,8 @@ class Csv {
     if (needed) must(name, fmt::format("{0}_s, {0}_ns", name));
     return std::nullopt;
   }
-  std::optional<Duration> read(const Row& row, Times times) {
-    const Cell& cell = row[times.index];
+  std::optional<Duration> read(const CsvRow& row, Times times) {
+    const CsvCell& cell = row[times.index];
     switch (times.unit) {
       case Times::Unit::text:
         return keep_first(parse_duration(cell.text, cell.where));
@@ -139,14 +107,14 @@ class Csv {
   }
   std::string joined() const {
     std::string all;
-    for (const Cell& name : names_) all += (all.empty() ? "" : ", ") + name.text;
+    for (const CsvCell& name : names_) all += (all.empty() ? "" : ", ") + name.text;
     return all;
   }
 
   Errors& errors_;
   std::string source_;
-  Row names_;
-  std::vector<Row> rows_;
+  CsvRow names_;
+  std::vector<CsvRow> rows_;
 };
 
 struct Line {
@@ -167,7 +135,7 @@ std::vector<Line> read_lines(Csv& csv) {
   const auto idempotent = csv.column("idempotent");
   std::vector<Line> lines;
   if (!client || !call || !attempt || !start || !end || (!status && !error)) return lines;
-  for (const Row& row : csv.rows()) {
+  for (const CsvRow& row : csv.rows()) {
     Line line{row[*client].text, row[*call].text, {}};
     TracedAttempt& a = line.attempt;
     a.where = row[*attempt].where;
@@ -181,7 +149,8 @@ std::vector<Line> read_lines(Csv& csv) {
     if (a.ended < a.started)
       csv.fail(row[end->index].where, fmt::format("this attempt ends ({}) before it starts ({})",
                                                   to_string(a.ended), to_string(a.started)));
-    const Cell& outcome = error && !row[*error].text.empty() ? row[*error] : row[status ? *status : *error];
+    const CsvCell& outcome =
+        error && !row[*error].text.empty() ? row[*error] : row[status ? *status : *error];
     if (const auto parsed = parse_status(outcome.text))
       a.status = *parsed;
     else
@@ -261,7 +230,7 @@ Result<std::vector<Duration>> parse_outages(std::string_view text, const std::st
   const auto end = length ? std::nullopt : csv.times("end", false);
   if (!length && (!start || !end)) csv.must("length", "length_s, or start and end");
   if (length || (start && end)) {
-    for (const Row& row : csv.rows()) {
+    for (const CsvRow& row : csv.rows()) {
       const std::size_t place = length ? length->index : end->index;
       std::optional<Duration> d;
       if (length) {

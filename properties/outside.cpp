@@ -381,6 +381,9 @@ std::vector<VerdictRow> rows_of(const std::string& name, const Recording& record
     if (!wanted(options, invariant.id)) continue;
     if (!decided_by_recording(invariant.id)) {
       not_tried.emplace_back(invariant.id);
+      // Asked for by name, it must not be passed over in silence.
+      if (!options.only.empty())
+        rows.push_back({name, &invariant, Verdict::unsure, "it cannot be tried on this kind of subject", {}});
       continue;
     }
     Finding finding = judge(invariant.id, recording, contract, alpha);

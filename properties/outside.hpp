@@ -19,7 +19,8 @@ struct OutsideOptions {
 };
 
 struct OutsideResult {
-  std::vector<VerdictRow> rows;         // in the order of their ids
+  // In the order of their ids; what was asked for by name and cannot be tried is unsure.
+  std::vector<VerdictRow> rows;
   std::vector<std::string> notes = {};  // what was not tried, and why
   std::int64_t decisions = 0;           // that the program was asked for
 };

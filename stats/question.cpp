@@ -124,6 +124,8 @@ Answer by_bounds(const Question& q, Bounds b) {
     case Asking::not_worse:
       return b.high <= q.margin ? Answer::pass : b.low > q.margin ? Answer::fail : Answer::inconclusive;
     case Asking::better:
+      // Without a margin it must be better at all: no difference is none.
+      if (q.margin == 0) return b.high < 0 ? Answer::pass : b.low >= 0 ? Answer::fail : Answer::inconclusive;
       return b.high <= -q.margin ? Answer::pass : b.low > -q.margin ? Answer::fail : Answer::inconclusive;
     case Asking::equivalent:
       if (b.high <= q.margin && b.low >= -q.margin) return Answer::pass;
@@ -161,7 +163,7 @@ std::optional<Ruling> settled(const Question& q, double pass_alpha, double fail_
   const std::size_t n = q.pairs.baseline.size(), least = constant_decides_from(pass_alpha);
   Ruling r;
   if (q.same_policy) {
-    r.answer = Answer::pass;
+    r.answer = by_bounds(q, {0, 0});
     r.method = "unchanged";
     r.low = r.high = 0.0;
     r.note = "the same policy on both sides";

@@ -161,8 +161,8 @@ Outcome faster(const Settings& settings, const std::string& name, const Contesta
                 ratio >= least ? Outcome::met : Outcome::missed);
 }
 
-// Peak memory of a process of its own that does the work, above one that does nothing.
-long peak_kib(const std::function<void()>& work) {
+// Peak memory of a process of its own that does the work; nothing if it failed.
+std::optional<long> peak_kib(const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
     work();
@@ -170,21 +170,23 @@ long peak_kib(const std::function<void()>& work) {
   }
   rusage usage{};
   int status = 0;
-  ::wait4(child, &status, 0, &usage);
+  if (child < 0 || ::wait4(child, &status, 0, &usage) != child) return std::nullopt;
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::nullopt;
   return usage.ru_maxrss;
 }
 
 Outcome memory(const std::string& name, std::int64_t clients, const char* reference, double most) {
   const Scenario scenario = storm_scenario(clients);
   const NamedPolicy policy = must(find_policy(reference, {}));
-  const long idle = peak_kib([] {});
+  const auto idle = peak_kib([] {});
   const Measures asked = measures(storm_metrics);
   RunOptions options;
   options.measures = &asked;
-  const long busy = peak_kib([&] {
+  const auto busy = peak_kib([&] {
     if (!run(policy.policy, scenario, Seed{1}, options)) ::_exit(1);
   });
-  const double bytes = static_cast<double>(busy - idle) * 1024 / static_cast<double>(clients);
+  if (!idle || !busy) return report(name, "failed", fmt::format("<= {} B", most), Outcome::missed);
+  const double bytes = static_cast<double>(*busy - *idle) * 1024 / static_cast<double>(clients);
   return report(name, fmt::format("{:.1f} B", bytes), fmt::format("<= {} B", most),
                 bytes <= most ? Outcome::met : Outcome::missed);
 }
@@ -278,6 +280,12 @@ int all(const Settings& settings) {
   const auto count = [&](Outcome what) { return std::count(outcomes.begin(), outcomes.end(), what); };
   fmt::print("{} met, {} missed, {} skipped (a peer that is not installed)\n", count(Outcome::met),
              count(Outcome::missed), count(Outcome::skipped));
+  // Where nothing was measured, nothing was met.
+  if (count(Outcome::met) + count(Outcome::missed) == 0) {
+    fmt::print(stderr, "retrygate_bars: no bar was measured: {}\n",
+               outcomes.empty() ? "--only fits none" : "no peer is installed");
+    return 1;
+  }
   return count(Outcome::missed) > 0 ? 1 : 0;
 }
 

@@ -30,7 +30,7 @@
 namespace retrygate::stats {
 namespace {
 
-// What the design promises, written here again: taken from the code under test it would move along with it.
+// What ci/README.md promises, written here again: taken from the code under test it would move along with it.
 constexpr double promised_error = 0.05;
 
 // A measured rate, what was stated of it, and whether that is a promise.

@@ -45,10 +45,12 @@ ExitCode report_on(const Suite& suite, GateOptions options, const Shown& shown, 
   }
   if (!result) return refuse(result.error());
   result->report.run.command = command;
-  print(result->report, shown);
+  // Written before anything is shown: the last line says how the program ends.
   if (!out.empty()) {
-    if (const Errors errors = write_reports(*result, out); !errors.empty()) return refuse(errors);
+    if (const Errors errors = write_reports(*result, out); !errors.empty())
+      result->report.code = worst({result->report.code, refuse(errors)});
   }
+  print(result->report, shown);
   return result->report.code;
 }
 

@@ -4,8 +4,6 @@
 
 #include <atomic>
 #include <csignal>
-#include <fstream>
-#include <sstream>
 
 #include "ci/command/progress.hpp"
 #include "ci/command/shared.hpp"
@@ -64,8 +62,14 @@ Result<void> write_trace(const std::vector<NamedPolicy>& policies, const Scenari
   return write_file(file, trace_csv(rows));
 }
 
+// What was simulated of a run, and which part of it that is.
+struct SampledPart {
+  SampleTable table;
+  PartOfRun part;
+};
+
 // The part of this rank. Its trace is written, and that it was interrupted is said, on the way.
-Result<SampleTable> own_part(const SimOptions& options, const Crew& crew) {
+Result<SampledPart> own_part(const SimOptions& options, const Crew& crew) {
   Errors errors;
   const auto policies = find_policies(options.policies, "--policy", errors);
   const auto scenario = keep(find_scenario(options.scenario, {"--scenario", 1, 1}, options.set), errors);
@@ -92,14 +96,16 @@ Result<SampleTable> own_part(const SimOptions& options, const Crew& crew) {
       sweeping.progress = [&](std::size_t done, std::size_t all) { progress(done, all); };
     table = sweep(policies, {*scenario}, own, ids, sweeping);
   }
-  if (!table) return table;
-  if (const std::size_t kept = table->cells.empty() ? 0 : table->cells[0].seeds.size(); kept < own.size())
+  if (!table) return tl::unexpected(std::move(table.error()));
+  const std::size_t kept = table->cells.empty() ? 0 : table->cells[0].seeds.size();
+  if (kept < own.size())
     fmt::print(stderr, "interrupted: {} of {} seeds are finished and kept\n", kept, own.size());
-  return table;
+  return SampledPart{std::move(*table), {*shard, kept == own.size()}};
 }
 
-std::string written(const SampleTable& table, std::string_view format) {
-  if (format == "json") return samples_json({table});
+std::string written(const SampledPart& sampled, std::string_view format) {
+  const SampleTable& table = sampled.table;
+  if (format == "json") return samples_json({table}, sampled.part);
   if (format == "jsonl") return samples_json_lines(table);
   if (format == "csv") return samples_csv(table);
   return samples_text(table);
@@ -108,18 +114,24 @@ std::string written(const SampleTable& table, std::string_view format) {
 }  // namespace
 
 ExitCode simulate(const SimOptions& options, Crew& crew) {
-  const Result<SampleTable> own = own_part(options, crew);
-  if (crew.size() == 1)
-    return own ? write_or_print(written(*own, options.format), options.out) : refuse(own.error());
+  const Result<SampledPart> own = own_part(options, crew);
+  const auto finish = [&](const SampledPart& sampled) {
+    return worst({write_or_print(written(sampled, options.format), options.out),
+                  sampled.part.complete ? ExitCode::pass : ExitCode::inconclusive});
+  };
+  if (crew.size() == 1) return own ? finish(*own) : refuse(own.error());
 
-  const Gathered all = gather_parts(crew, own.map([](const SampleTable& t) { return samples_json({t}); }));
+  // Parts of a rank are whole in themselves; only rank 0 knows of the shard.
+  const Gathered all = gather_parts(crew, own.map([](const SampledPart& one) {
+    return samples_json({one.table}, {{}, one.part.complete});
+  }));
   ExitCode code = ExitCode::pass;
   if (!all.errors.empty()) {
     fmt::print(stderr, "{}", all.errors);
     code = ExitCode::usage;
   } else if (crew.rank() == 0) {
-    const auto table = merge_samples(all.parts);
-    code = table ? write_or_print(written(*table, options.format), options.out) : refuse(table.error());
+    auto table = merge_samples(all.parts);
+    code = table ? finish({std::move(*table), {own->part.shard, true}}) : refuse(table.error());
   }
   return static_cast<ExitCode>(crew.agree(static_cast<int>(code)));
 }
@@ -128,14 +140,7 @@ ExitCode merge(const MergeOptions& options) {
   std::vector<SampleText> parts;
   Errors errors;
   for (const std::string& path : options.files) {
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    if (in) in.peek();
-    if (!in.fail()) text << in.rdbuf();
-    if (in.fail())
-      errors.push_back(
-          {{path, 0, 0}, "cannot read this file", "a file that `sim --format json --out` wrote"});
-    parts.push_back({path, text.str()});
+    if (auto text = keep(read_file(path), errors)) parts.push_back({path, std::move(*text)});
   }
   if (!errors.empty()) return refuse(errors);
   const auto merged = merge_samples(parts);

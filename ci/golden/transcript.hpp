@@ -92,6 +92,13 @@ inline std::string transcript(const std::string& command, const Ran& ran) {
   return text + fmt::format("[exit {}]\n", ran.code);
 }
 
+// How often `word` stands in the text.
+inline std::size_t count(std::string_view text, std::string_view word) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) ++n;
+  return n;
+}
+
 inline std::string replaced(std::string text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
     text.replace(at, what.size(), by);

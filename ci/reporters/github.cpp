@@ -67,14 +67,14 @@ std::string render(const Report& report) {
         1e9, fmt::format("{}: {}", row.subject, row.invariant),
         fmt::format("{}: {} {} Repeat: {}", row.verdict, row.claim, row.counterexample, row.repeat),
         row.where};
-    if (row.verdict == "broken" || (row.verdict == "fails" && row.level == "MUST"))
+    if (row.verdict == "broken" || is_violation(row))
       errors.push_back(a);
     else if (is_bad(row))
       warnings.push_back(a);
   }
   for (const ComparisonRow& row : report.comparisons) {
     const Annotation a{std::abs(row.effect.value_or(0)), fmt::format("{}: {}", row.candidate, row.metric),
-                       fmt::format("{} on {}: {}", row.metric, row.scenario, row.headline), row.where};
+                       fmt::format("{} on {}: {}", row.metric, world_of(row), row.headline), row.where};
     if (row.verdict == "fail") errors.push_back(a);
     if (row.verdict == "inconclusive") warnings.push_back(a);
   }

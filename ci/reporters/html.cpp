@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "ci/figures.hpp"
 #include "ci/report.hpp"
@@ -38,16 +39,22 @@ std::string reason(const Report& report) {
   const auto failed = rows("fail"), passed = rows("pass"), open = rows("inconclusive");
   const auto fails = checks("fails"), broken = checks("broken"), unsure = checks("unsure"),
              holds = checks("holds");
+  const bool improved = std::any_of(report.comparisons.begin(), report.comparisons.end(),
+                                    [](const ComparisonRow& row) { return row.question == "better"; });
   const std::size_t judged = failed.size() + passed.size() + open.size();
   std::vector<std::string> parts;
   if (!broken.empty())
     parts.push_back(plural(broken.size(), "check", "checks") + " could not be carried out");
-  if (!failed.empty())
-    parts.push_back(fmt::format("{} of {} {} worse than allowed (first: {} of {}, {})", failed.size(),
-                                plural(judged, "comparison", "comparisons"),
-                                failed.size() == 1 ? "is" : "are", html(failed.front()->metric),
-                                html(failed.front()->candidate),
-                                effect_text(*failed.front(), failed.front()->effect)));
+  for (const Fault& fault : faults()) {
+    const auto so = those(report.comparisons, [&](const ComparisonRow& row) {
+      return row.verdict == "fail" && fault_of(row).id == fault.id;
+    });
+    if (!so.empty())
+      parts.push_back(fmt::format("{} of {} {} {} (first: {} of {}, {})", so.size(),
+                                  plural(judged, "comparison", "comparisons"), so.size() == 1 ? "is" : "are",
+                                  fault.words, html(so.front()->metric), html(so.front()->candidate),
+                                  effect_text(*so.front(), so.front()->effect)));
+  }
   if (!fails.empty())
     parts.push_back(fmt::format("{} broken (first: {} by {})",
                                 plural(fails.size(), "promise is", "promises are"),
@@ -59,8 +66,10 @@ std::string reason(const Report& report) {
   if (!unsure.empty()) parts.push_back(plural(unsure.size(), "check needs", "checks need") + " more draws");
   if (parts.empty()) {
     if (judged > 0)
-      parts.push_back(fmt::format("{} within {}", plural(judged, "comparison is", "comparisons are all"),
-                                  judged == 1 ? "its margin" : "their margins"));
+      parts.push_back(fmt::format("{} {}", plural(judged, "comparison is", "comparisons are all"),
+                                  improved      ? "as was asked"
+                                  : judged == 1 ? "within its margin"
+                                                : "within their margins"));
     if (judged == 0 && (!report.comparisons.empty() || !report.growth.empty()))
       parts.push_back("no margin was given, so these are estimates without a verdict");
     if (!holds.empty())
@@ -80,10 +89,16 @@ struct Section {
   std::string id, title, content;
 };
 
-// Comparisons of one scenario with one baseline, metric by metric in the order of the suite.
+// One metric under one question: a row per candidate.
+struct MetricRows {
+  std::string id;  // of its part of the page
+  std::vector<const ComparisonRow*> rows = {};
+};
+
+// Comparisons in one world with one baseline, metric by metric in the order of the suite.
 struct Group {
   const ComparisonRow* first;
-  std::vector<std::vector<const ComparisonRow*>> metrics = {};
+  std::vector<MetricRows> metrics = {};
   std::vector<std::string> candidates = {};
 };
 
@@ -91,46 +106,48 @@ std::vector<Group> groups_of(const Report& report) {
   std::vector<Group> groups;
   for (const ComparisonRow& row : report.comparisons) {
     auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
-      return g.first->scenario == row.scenario && g.first->baseline == row.baseline;
+      return world_of(*g.first) == world_of(row) && g.first->baseline == row.baseline;
     });
     if (group == groups.end()) group = groups.insert(groups.end(), Group{&row});
     if (std::find(group->candidates.begin(), group->candidates.end(), row.candidate) ==
         group->candidates.end())
       group->candidates.push_back(row.candidate);
     // Rows of one metric under another margin or over other seeds are another question.
-    auto metric = std::find_if(group->metrics.begin(), group->metrics.end(), [&](const auto& rows) {
-      return rows.front()->metric == row.metric && rows.front()->margin == row.margin &&
-             rows.front()->seeds == row.seeds;
+    auto metric = std::find_if(group->metrics.begin(), group->metrics.end(), [&](const MetricRows& one) {
+      const ComparisonRow& other = *one.rows.front();
+      return std::tie(other.metric, other.margin, other.question, other.seed_range) ==
+             std::tie(row.metric, row.margin, row.question, row.seed_range);
     });
-    if (metric == group->metrics.end()) metric = group->metrics.emplace(metric);
-    metric->push_back(&row);
+    if (metric == group->metrics.end()) {
+      const auto same = [&](const MetricRows& one) { return one.rows.front()->metric == row.metric; };
+      const auto n = std::count_if(group->metrics.begin(), group->metrics.end(), same) + 1;
+      std::string id = fmt::format("g{}-{}", group - groups.begin(), anchor(row.metric));
+      if (n > 1) id += fmt::format("-{}", n);
+      metric = group->metrics.insert(metric, {std::move(id)});
+    }
+    metric->rows.push_back(&row);
   }
   return groups;
-}
-
-std::string metric_id(std::size_t group, std::string_view metric) {
-  return fmt::format("g{}-{}", group, anchor(metric));
 }
 
 // One cell per candidate and metric: a sign and the effect.
 std::string overview(const std::vector<Group>& groups) {
   std::string out;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const Group& group = groups[g];
+  for (const Group& group : groups) {
     HtmlTable table{fmt::format("Effects against {} on {}; each metric's own part follows below",
-                                html(group.first->baseline), html(group.first->scenario)),
+                                html(group.first->baseline), html(world_of(*group.first))),
                     {"candidate"},
                     {}};
-    for (const auto& rows : group.metrics) table.columns.push_back("#" + rows.front()->metric);
+    for (const MetricRows& one : group.metrics) table.columns.push_back("#" + one.rows.front()->metric);
     for (const std::string& candidate : group.candidates) {
       std::vector<std::string> cells = {html(candidate)};
-      for (const auto& rows : group.metrics) {
+      for (const auto& [id, rows] : group.metrics) {
         const auto row =
             std::find_if(rows.begin(), rows.end(), [&](const auto* r) { return r->candidate == candidate; });
         cells.push_back(row == rows.end()
                             ? "-"
-                            : fmt::format("<a href=\"#{}\">{}</a> {}", metric_id(g, (*row)->metric),
-                                          effect_text(**row, (*row)->effect), verdict_html((*row)->verdict)));
+                            : fmt::format("<a href=\"#{}\">{}</a> {}", id, effect_text(**row, (*row)->effect),
+                                          verdict_html((*row)->verdict)));
       }
       table.rows.push_back(std::move(cells));
     }
@@ -170,23 +187,30 @@ std::string meaning_of(const Report& report, std::string_view metric) {
 }
 
 Section comparisons(const Report& report, std::size_t g, const Group& group, const FigureBudget& budget) {
-  // Samples by policy and metric, of this scenario.
-  std::map<std::pair<std::string_view, std::string_view>, const SampleRow*> samples;
+  // Samples by policy and metric, of this world.
+  std::multimap<std::pair<std::string_view, std::string_view>, const SampleRow*> samples;
   for (const SampleRow& row : report.samples) {
-    if (row.scenario == group.first->scenario) samples.try_emplace({row.policy, row.metric}, &row);
+    if (world_of(row) == world_of(*group.first)) samples.insert({{row.policy, row.metric}, &row});
   }
   Section section{fmt::format("g{}", g),
-                  fmt::format("{} against {}", html(group.first->scenario), html(group.first->baseline)),
+                  fmt::format("{} against {}", html(world_of(*group.first)), html(group.first->baseline)),
                   {}};
-  for (const auto& rows : group.metrics) {
+  for (const auto& [id, rows] : group.metrics) {
     const ComparisonRow& first = *rows.front();
-    section.content +=
-        fmt::format("<h3 id=\"{}\">{}</h3>\n", metric_id(g, first.metric), html(first.metric)) +
-        meaning_of(report, first.metric) + sentences(rows) + forest_figure(rows);
+    section.content += fmt::format("<h3 id=\"{}\">{}</h3>\n", id, html(first.metric)) +
+                       meaning_of(report, first.metric) + sentences(rows) + forest_figure(rows);
     std::vector<const SampleRow*> shown;
+    // Over these seeds; where they came one by one, the baseline has more of them than who is decided.
     const auto add = [&](const std::string& policy) {
-      if (const auto at = samples.find({policy, first.metric}); at != samples.end())
-        shown.push_back(at->second);
+      const auto first_seed = [](const std::string& range) { return range.substr(0, range.find('.')); };
+      const SampleRow* found = nullptr;
+      const auto [begin, end] = samples.equal_range({policy, first.metric});
+      for (auto at = begin; at != end; ++at) {
+        const std::string& seeds = at->second->seed_range;
+        if (seeds == first.seed_range || (!found && first_seed(seeds) == first_seed(first.seed_range)))
+          found = at->second;
+      }
+      if (found != nullptr) shown.push_back(found);
     };
     add(first.baseline);
     for (const ComparisonRow* row : rows) add(row->candidate);
@@ -198,7 +222,7 @@ Section comparisons(const Report& report, std::size_t g, const Group& group, con
 Section storms(const Report& report, const FigureBudget& budget) {
   Section section{"storm", "The storm", {}};
   for (const Storm& storm : report.storms)
-    section.content += fmt::format("<h3>{}</h3>\n", html(storm.scenario)) + storm_figures(storm, budget);
+    section.content += fmt::format("<h3>{}</h3>\n", html(world_of(storm))) + storm_figures(storm, budget);
   return section;
 }
 
@@ -309,7 +333,7 @@ Section sensitivity(const Report& report) {
   const std::size_t fixed = table.columns.size();
   for (const ComparisonRow& row : report.comparisons) {
     if (row.sensitivity.empty()) continue;
-    std::vector<std::string> cells = {html(row.candidate), html(row.scenario), html(row.metric),
+    std::vector<std::string> cells = {html(row.candidate), html(world_of(row)), html(row.metric),
                                       fmt::format("{}: {}", html(row.method), verdict_html(row.verdict))};
     for (const SensitivityRow& test : row.sensitivity) {
       auto column = std::find(table.columns.begin() + static_cast<std::ptrdiff_t>(fixed), table.columns.end(),
@@ -370,7 +394,7 @@ Section provenance(const Report& report) {
                  {"policy", "scenario", "seeds", "digest", "definition"},
                  {}};
   for (const RunOrigin& one : from.runs)
-    runs.rows.push_back({html(one.policy), html(one.scenario), html(one.seeds),
+    runs.rows.push_back({html(one.policy), html(world_of(one)), html(one.seeds),
                          "<code>" + html(one.digest) + "</code>", html(one.definition)});
   if (!runs.rows.empty()) section.content += html(runs);
   return section;

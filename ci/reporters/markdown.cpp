@@ -1,15 +1,17 @@
 // The report as GitHub-flavoured Markdown, verdict first.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ci/layout.hpp"
 #include "ci/report.hpp"
 
 namespace retrygate::ci {
 namespace {
 
-// Text that comes from a user (names, counterexamples) must not open a table cell, a tag or a link, nor call
-// a person or an issue, which GitHub finds in what is shown: a space without width stands behind such a mark.
-std::string plain(std::string_view text) {
+// Text that comes from a user (names, counterexamples) must not open a table cell, a tag or a link. What is
+// to stand behind the marks of persons and issues is told.
+std::string escaped(std::string_view text, std::string_view behind_marks) {
   std::string out;
   for (const char c : clean(text, "\n")) {
     if (c == '\n')
@@ -18,103 +20,184 @@ std::string plain(std::string_view text) {
       out += fmt::format("&#{};", static_cast<int>(c));
     else
       out += c;
-    if (c == '@' || c == '#') out += "&#8203;";
+    if (c == '@' || c == '#') out += behind_marks;
   }
   return out;
 }
 
+// GitHub finds persons and issues in what is shown, unless a space without width stands behind their mark.
+std::string plain(std::string_view text) { return escaped(text, "&#8203;"); }
+
+// A counterexample may hold all that a program printed.
+std::string brief(std::string_view text) {
+  constexpr std::size_t most = 2000;
+  return plain(beginning(text, most)) + (text.size() > most ? " .. (cut)" : "");
+}
+
+// Lines of one kind, within a share of what GitHub takes of a job summary (1 MiB, and nothing of what is
+// longer). What matters most is added first; the end says how much was left out.
+class Lines {
+ public:
+  explicit Lines(std::size_t most) : most_(most) {}
+  void add(const std::string& line) {
+    if (out_.size() + line.size() > most_)
+      ++left_out_;
+    else
+      out_ += line;
+  }
+  bool empty() const { return out_.empty() && left_out_ == 0; }
+  std::string text() const {
+    return left_out_ == 0
+               ? out_
+               : out_ + fmt::format("\n{} more are left out here; report.json has all.\n", left_out_);
+  }
+
+ private:
+  std::size_t most_, left_out_ = 0;
+  std::string out_;
+};
+// Together below 1 MiB, with room for headings.
+constexpr std::size_t for_table = 300'000, for_sentences = 250'000, for_tests = 120'000, for_checks = 200'000,
+                      for_the_rest = 40'000;
+
+std::string folded(std::string_view summary, const std::string& content) {
+  return fmt::format("\n<details><summary>{}</summary>\n\n{}\n</details>\n", summary, content);
+}
+
+// To be copied: nothing may stand in it that is not seen. GitHub looks for no one in code.
+std::string code(std::string_view command) { return fmt::format("<code>{}</code>", escaped(command, "")); }
+
+// What fails, then what is open, then the rest, each in its order.
+std::vector<const ComparisonRow*> ranked(const Report& report) {
+  const auto rank = [](const ComparisonRow* row) {
+    return row->verdict == "fail" ? 0 : row->verdict == "inconclusive" ? 1 : 2;
+  };
+  std::vector<const ComparisonRow*> rows;
+  for (const ComparisonRow& row : report.comparisons) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
+  return rows;
+}
+
 // The same questions to other tests.
 std::string sensitivity(const Report& report) {
-  std::string out;
-  for (const ComparisonRow& row : report.comparisons) {
-    if (row.sensitivity.empty()) continue;
-    if (out.empty())
-      out =
-          "\n<details><summary>The same questions to other tests, which never decide</summary>\n\n"
-          "| scenario | candidate | metric | test | says | of worse | of not worse |\n"
-          "|---|---|---|---|---|--:|--:|\n";
-    for (const SensitivityRow& test : row.sensitivity)
-      out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", plain(row.scenario), plain(row.candidate),
-                         plain(row.metric), plain(test.method), plain(test.verdict),
-                         plain(p_text(test.p_adjusted)), plain(p_text(test.p_within)));
+  Lines lines(for_tests);
+  for (const ComparisonRow* row : ranked(report)) {
+    for (const SensitivityRow& test : row->sensitivity)
+      lines.add(fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", plain(world_of(*row)),
+                            plain(row->candidate), plain(row->metric), plain(test.method),
+                            plain(test.verdict), plain(p_text(test.p_adjusted)),
+                            plain(p_text(test.p_within))));
   }
-  return out.empty() ? out : out + "\n</details>\n";
+  if (lines.empty()) return {};
+  return folded("The same questions to other tests, which never decide",
+                "| scenario | candidate | metric | test | says | of worse | of not worse |\n"
+                "|---|---|---|---|---|--:|--:|\n" +
+                    lines.text());
 }
 
 // What it saves that both policies meet the same seeds, once per candidate and scenario.
 std::string pairing(const Report& report) {
-  std::string out, last;
+  Lines lines(for_the_rest);
+  std::string line, last;
   for (const ComparisonRow& row : report.comparisons) {
     if (!row.pairing_gain) continue;
     const std::string now = fmt::format(
         "\n{} on {}: both policies met the same seeds. Without that the same certainty would take so many "
         "times "
         "the seeds: ",
-        plain(row.candidate), plain(row.scenario));
-    out += now == last ? ", " : now;
-    last = now;
-    out += fmt::format("{} {:.2g}", plain(row.metric), *row.pairing_gain);
+        plain(row.candidate), plain(world_of(row)));
+    if (now != last) {
+      lines.add(line);
+      line = last = now;
+    } else {
+      line += ", ";
+    }
+    line += fmt::format("{} {:.2g}", plain(row.metric), *row.pairing_gain);
   }
-  return out.empty() ? out : out.substr(1) + "\n\n";
+  lines.add(line);
+  return line.empty() ? "" : lines.text().substr(1) + "\n\n";
+}
+
+std::string comparisons(const Report& report) {
+  // All rows in the order of the suite if they have room; else what matters first.
+  Lines table(for_table), sentences(for_sentences);
+  const bool few = report.comparisons.size() <= 200;
+  std::vector<const ComparisonRow*> rows = ranked(report);
+  if (few) std::sort(rows.begin(), rows.end());
+  for (const ComparisonRow* at : rows) {
+    const ComparisonRow& row = *at;
+    table.add(fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", plain(world_of(row)),
+                          plain(row.candidate), plain(row.metric), mean_text(row.baseline_mean),
+                          mean_text(row.candidate_mean), effect_text(row, row.effect), interval_text(row),
+                          plain(row.margin), changed(row) ? "changed" : plain(row.verdict)));
+    sentences.add(fmt::format("- {} {}: {}\n", plain(row.candidate), plain(row.metric), brief(row.headline)));
+  }
+  constexpr std::size_t at_once = 50;
+  return "\n| scenario | candidate | metric | baseline | candidate | effect | 90 % interval | margin | "
+         "verdict |\n|---|---|---|--:|--:|--:|--:|--:|---|\n" +
+         table.text() + "\n" + pairing(report) +
+         (rows.size() > at_once ? folded("In words", sentences.text()) : sentences.text());
+}
+
+std::string checks(const Report& report) {
+  std::size_t held = 0;
+  for (const VerdictRow& row : report.verdicts) held += row.verdict == "holds" ? 1 : 0;
+  Lines lines(for_checks);
+  for (const bool violations : {true, false}) {
+    for (const VerdictRow& row : report.verdicts) {
+      if (violations != (is_violation(row) || row.verdict == "broken")) continue;
+      if (!is_bad(row) && row.waiver.empty()) continue;
+      std::string line = fmt::format("- **{}** {} {}: {} {}{}\n", plain(row.subject), plain(row.verdict),
+                                     plain(row.invariant), plain(row.claim), brief(row.counterexample),
+                                     row.waiver.empty() ? "" : plain(" (waived " + row.waiver + ")"));
+      if (!row.repeat.empty()) line += fmt::format("  Repeat: {}\n", code(row.repeat));
+      lines.add(line);
+    }
+  }
+  return fmt::format("\n{} of {} checks hold; the rest is not promised or listed here.\n\n", held,
+                     report.verdicts.size()) +
+         lines.text();
 }
 
 std::string growth(const Report& report) {
-  std::string out;
+  Lines lines(for_the_rest);
   for (const GrowthRow& row : report.growth) {
-    if (out.empty()) out = "\n<details><summary>How the policies grow, which is not judged</summary>\n";
-    out += fmt::format(
+    std::string one = fmt::format(
         "\n{} of {} against {} on {}, {} seeds\n\n| {} | baseline | candidate | effect | 95 % interval |\n"
         "|--:|--:|--:|--:|--:|\n",
         plain(row.metric), plain(row.candidate), plain(row.baseline), plain(row.scenario), row.seeds,
         plain(row.key));
     for (const GrowthPoint& point : row.points)
-      out += fmt::format(
+      one += fmt::format(
           "| {} | {} | {} | {} | {} |\n", point.size, mean_text(point.baseline), mean_text(point.candidate),
           share_text(point.effect),
           point.low ? fmt::format("{} .. {}", share_text(point.low), share_text(point.high)) : "-");
-    for (const std::string& law : row.laws) out += fmt::format("\n- {}", plain(law));
-    out += "\n";
+    for (const std::string& law : row.laws) one += fmt::format("\n- {}", plain(law));
+    lines.add(one + "\n");
   }
-  return out.empty() ? out : out + "\n</details>\n";
+  return lines.empty() ? "" : folded("How the policies grow, which is not judged", lines.text());
 }
 
 std::string render(const Report& report) {
-  std::string out = fmt::format("## retrygate: {}\n\n{}\n", verdict_word(report), plain(report.run.suite));
-  if (!report.run.summary.empty()) out += "\n" + plain(report.run.summary) + "\n";
-  if (!report.comparisons.empty()) {
-    out +=
-        "\n| scenario | candidate | metric | baseline | candidate | effect | 90 % interval | margin | "
-        "verdict |\n|---|---|---|--:|--:|--:|--:|--:|---|\n";
-    for (const ComparisonRow& row : report.comparisons) {
-      out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", plain(row.scenario),
-                         plain(row.candidate), plain(row.metric), mean_text(row.baseline_mean),
-                         mean_text(row.candidate_mean), effect_text(row, row.effect), interval_text(row),
-                         plain(row.margin), changed(row) ? "changed" : plain(row.verdict));
-    }
-    out += "\n" + pairing(report);
-    for (const ComparisonRow& row : report.comparisons)
-      out += fmt::format("- {} {}: {}\n", plain(row.candidate), plain(row.metric), plain(row.headline));
-  }
-  out += sensitivity(report) + growth(report);
-  for (const std::string& why : report.blocked) out += fmt::format("\n**No comparison**: {}\n", plain(why));
+  std::string out = fmt::format("## retrygate: {}\n\n{}\n", verdict_word(report), brief(report.run.suite));
+  if (!report.run.summary.empty()) out += "\n" + brief(report.run.summary) + "\n";
+  if (!report.comparisons.empty()) out += comparisons(report) + sensitivity(report);
+  out += growth(report);
+  Lines rest(for_the_rest);
+  for (const std::string& why : report.blocked)
+    rest.add(fmt::format("\n**No comparison**: {}\n", brief(why)));
   for (const PolicyChange& change : report.changes) {
-    out += fmt::format("\n{} against the stored {}:\n\n", plain(change.now), plain(change.stored));
-    for (const std::string& line : change.removed) out += fmt::format("- was: {}\n", plain(line));
-    for (const std::string& line : change.added) out += fmt::format("- now: {}\n", plain(line));
+    rest.add(fmt::format("\n{} against the stored {}:\n\n", plain(change.now), plain(change.stored)));
+    for (const std::string& line : change.removed) rest.add(fmt::format("- was: {}\n", plain(line)));
+    for (const std::string& line : change.added) rest.add(fmt::format("- now: {}\n", plain(line)));
   }
-  if (!report.verdicts.empty()) {
-    std::size_t held = 0;
-    for (const VerdictRow& row : report.verdicts) held += row.verdict == "holds" ? 1 : 0;
-    out += fmt::format("\n{} of {} checks hold; the rest is not promised or listed here.\n\n", held,
-                       report.verdicts.size());
-    for (const VerdictRow& row : report.verdicts) {
-      if (is_bad(row) || !row.waiver.empty())
-        out += fmt::format("- **{}** {} {}: {} {}{}\n", plain(row.subject), plain(row.verdict),
-                           plain(row.invariant), plain(row.claim), plain(row.counterexample),
-                           row.waiver.empty() ? "" : plain(" (waived " + row.waiver + ")"));
-    }
-  }
-  for (const std::string& note : report.notes) out += "\n" + plain(note) + "\n";
+  out += rest.text();
+  if (!report.verdicts.empty()) out += checks(report);
+  Lines notes(for_the_rest);
+  for (const std::string& note : report.notes) notes.add("\n" + brief(note) + "\n");
+  out += notes.text();
+  if (!report.run.command.empty())
+    out += fmt::format("\nRepeat: {}\n", code(beginning(report.run.command, 10'000)));
   return out;
 }
 

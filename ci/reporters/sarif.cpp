@@ -2,6 +2,7 @@
 // file, a regression one at the suite. Rule id = invariant id.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <set>
 
 #include "ci/report.hpp"
@@ -12,17 +13,30 @@
 namespace retrygate::ci {
 namespace {
 
-constexpr std::string_view regression = "regression";
-
 Value text(std::string_view value) { return to_value(std::string(value)); }
 Member entry(std::string key, std::string_view value) { return {std::move(key), {}, text(value)}; }
 Value message(std::string_view words) { return to_value(Table{entry("text", words)}); }
+
+// A path as a URI (RFC 3986): what is not unreserved is encoded. A relative one is relative to the root of
+// the repository, where pipelines run.
+std::string uri(const std::string& path) {
+  const std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+  std::string out = normal.is_absolute() ? "file://" : "";
+  for (const char c : normal.generic_string()) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (letter || std::string_view("-._~/").find(c) != std::string_view::npos)
+      out += c;
+    else
+      out += fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  }
+  return out;
+}
 
 Value location(const Where& where, std::string_view subject) {
   Table place = {member("logicalLocations", Array{to_value(Table{entry("fullyQualifiedName", subject)})})};
   // Only a file has a place; a policy named on the command line has none.
   if (where.file.ends_with(".toml")) {
-    Table physical = {member("artifactLocation", Table{entry("uri", where.file)})};
+    Table physical = {member("artifactLocation", Table{entry("uri", uri(where.file))})};
     if (where.line > 0)
       physical.push_back(
           member("region", Table{member("startLine", std::int64_t{where.line}),
@@ -34,8 +48,7 @@ Value location(const Where& where, std::string_view subject) {
 
 // Stays the same from run to run, so that a finding is recognised: no numbers, no line.
 Value fingerprint(std::string_view what, std::string_view subject, std::string_view rule) {
-  return to_value(Table{
-      entry("retrygate/v1", fmt::format("{:016x}", fnv1a(fmt::format("{}\n{}\n{}", what, subject, rule))))});
+  return to_value(Table{entry("retrygate/v1", hex(fnv1a(fmt::format("{}\n{}\n{}", what, subject, rule))))});
 }
 
 Value result(std::string_view rule, std::string_view level, std::string_view words, Value place,
@@ -63,7 +76,7 @@ std::string render(const Report& report) {
     const Invariant* invariant = invariants().find(row.invariant);
     use(row.invariant, row.claim, invariant != nullptr ? invariant->why : row.claim);
     results.push_back(
-        result(row.invariant, row.level == "MUST" ? "error" : "warning",
+        result(row.invariant, is_violation(row) || (waived && row.level == "MUST") ? "error" : "warning",
                fmt::format("{}: {} {} Repeat: {}", row.subject, row.claim, row.counterexample, row.repeat),
                location(row.where, row.subject), fingerprint("check", row.subject, row.invariant)));
     // A finding that the suite accepts for a while is shown as such, not left out.
@@ -75,12 +88,13 @@ std::string render(const Report& report) {
   }
   for (const ComparisonRow& row : report.comparisons) {
     if (row.verdict != "fail") continue;
-    use(std::string(regression), "A metric got worse by more than its margin.",
-        "The suite says how much worse a metric may become; the simulation shows more, beyond chance.");
+    const Fault& fault = fault_of(row);
+    use(std::string(fault.id), fault.claim,
+        "The suite says by how much a metric may change; the simulation shows otherwise, beyond chance.");
     results.push_back(
-        result(regression, "error",
-               fmt::format("{} on {}, {}: {}", row.candidate, row.scenario, row.metric, row.headline),
-               location(row.where, row.candidate), fingerprint(row.scenario, row.candidate, row.metric)));
+        result(fault.id, "error",
+               fmt::format("{} on {}, {}: {}", row.candidate, world_of(row), row.metric, row.headline),
+               location(row.where, row.candidate), fingerprint(world_of(row), row.candidate, row.metric)));
   }
   const Table driver = {entry("name", "retrygate"), entry("version", report.run.version),
                         member("rules", std::move(rules))};

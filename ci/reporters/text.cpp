@@ -43,7 +43,7 @@ std::string checks(const Report& report) {
 }
 
 std::string heading(const ComparisonRow& row) {
-  return wrapped(fmt::format("{} against {} on {}, {} {}", row.candidate, row.baseline, row.scenario,
+  return wrapped(fmt::format("{} against {} on {}, {} {}", row.candidate, row.baseline, world_of(row),
                              row.seeds, row.seeds == 1 ? "seed" : "seeds"),
                  0);
 }

@@ -38,8 +38,8 @@ function forest(data, width) {
     axis: {format: ',.6~r', tickCount: Math.max(3, width / 110)}, scale: {zero: true, nice: false, padding: 14}};
   const tooltip = [{field: 'name', title: 'candidate'}, {field: 'said', title: 'effect'},
     {field: 'interval', title: '90 % interval'}, {field: 'verdict'}];
-  const margin = data.margin === null ? [] : [{
-    data: {values: [{at: data.margin}]}, mark: {type: 'rule', strokeDash: [6, 4], strokeWidth: 1.5, color: 'currentColor'},
+  const margin = data.margins.length === 0 ? [] : [{
+    data: {values: data.margins.map((at) => ({at}))}, mark: {type: 'rule', strokeDash: [6, 4], strokeWidth: 1.5, color: 'currentColor'},
     encoding: {x: {field: 'at', ...x}},
   }];
   return {

@@ -7,7 +7,7 @@
 #               none when it is set and empty
 set -uo pipefail
 
-if [[ $# -lt 1 || $1 == -* ]]; then
+if [[ $# -lt 1 || $1 == -* || ${2:-} == -* ]]; then
   sed -n '4,7s/^# //p' "$0" >&2
   exit 2
 fi
@@ -19,6 +19,9 @@ baseline=${BASELINE-$(dirname "$suite")/baseline.json}
 arguments=("$suite" --out "$out" "$@")
 # A suite that names its own baselines needs no file; one that was asked for and is missing exits with 3.
 if [[ -n ${BASELINE:-} || -e $baseline ]]; then arguments+=(--baseline "$baseline"); fi
+
+# What an earlier run left is not this one's: nothing may publish it when the gate writes no report.
+for report in report.{txt,md,json,html,sarif} junit.xml samples.json comment.md; do rm -f "$out/$report"; done
 
 format=text
 [[ ${GITHUB_ACTIONS:-} == true ]] && format=github

@@ -32,8 +32,14 @@ cmp -s reports/report.md reports/comment.md || fail "a short comment is not the 
 run 1 RETRYGATE="$retrygate" GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY="$scratch/summary" "$script" jitter-removed reports
 grep -q '^::error ' out || fail "no annotation on GitHub"
 grep -q '^## retrygate: fail' summary || fail "no job summary"
-run 2 RETRYGATE="$retrygate" "$script" no-such-suite.toml
 run 2 RETRYGATE="$retrygate" "$script"
+run 2 RETRYGATE="$retrygate" "$script" jitter-removed --threads 1
+[[ ! -e ./--threads ]] || fail "an option was taken for the folder of the reports"
+# Reports of an earlier run are gone when there are none of this one.
+touch reports/notes-of-mine
+run 2 RETRYGATE="$retrygate" GITHUB_STEP_SUMMARY="$scratch/none" "$script" no-such-suite.toml reports
+[[ $(ls reports) == notes-of-mine ]] || fail "stale reports are left: $(ls reports)"
+[[ ! -e none ]] || fail "a stale report became the job summary"
 run 3 RETRYGATE="$retrygate" BASELINE=missing.json "$script" jitter-removed
 
 # One in its place, that shows its arguments and writes a long report.

@@ -1,4 +1,4 @@
-// The built-in compositions. Defaults (design, section 2): base 100ms, factor 2, cap 5s hard, 12
+// The built-in compositions. Defaults (policies/README.md): base 100ms, factor 2, cap 5s hard, 12
 // attempts; fixed waits 500ms.
 #include "policies/composed.hpp"
 #include "policies/preset.hpp"
