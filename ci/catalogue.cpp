@@ -7,6 +7,7 @@
 #include "ci/layout.hpp"
 #include "ci/suite.hpp"
 #include "properties/invariant.hpp"
+#include "stats/methods.hpp"
 #include "stats/procedure.hpp"
 
 namespace retrygate::ci {
@@ -73,15 +74,6 @@ constexpr Term terms[] = {
      "the "
      "studentised effect gives the interval and the p value. Efron and Tibshirani, An Introduction to the "
      "Bootstrap, 1993, section 12.5."},
-    {"student-t", "method",
-     "Decides below 30 seeds and stands beside the bootstrap above: the paired t test of the mean difference "
-     "to "
-     "the margin; of a ratio with the standard error of the delta method."},
-    {"signed-rank", "method",
-     "Wilcoxon's signed rank test of the seed by seed distance to the margin, exact up to 60 differences, "
-     "zeros by "
-     "Pratt, ties by midranks. Shown beside the deciding test; asks about the middle of the differences, not "
-     "about their mean."},
     {"holm", "method",
      "Adjusts p for the number of comparisons: the smallest p of k is multiplied by k, the next by k - 1 ... "
      "S. Holm, A simple sequentially rejective multiple test procedure, 1979."},
@@ -91,7 +83,7 @@ constexpr Term terms[] = {
 
 const std::vector<std::string>& list_kinds() {
   static const std::vector<std::string> kinds = {"policies", "scenarios", "invariants", "tests",
-                                                 "metrics",  "reporters", "suites"};
+                                                 "metrics",  "reporters", "suites",     "methods"};
   return kinds;
 }
 
@@ -132,9 +124,12 @@ std::vector<ListRow> list_of(std::string_view kind) {
                  {"level", to_string(i.level)},
                  {"evidence", to_string(i.evidence)},
                  {"why", i.why}});
+  } else if (kind == "methods") {
+    for (const stats::Method& m : stats::methods())
+      add(m.id, {{"summary", m.summary}, {"assumes", m.assumes}, {"source", m.source}});
   } else if (kind == "tests") {
     for (const stats::Procedure& p : stats::procedures())
-      add(p.id, {{"summary", p.summary}, {"source", p.source}});
+      add(p.id, {{"summary", p.summary}, {"assumes", p.assumes}, {"source", p.source}});
   } else {
     for (const Reporter& r : reporters()) add(r.id, {{"summary", r.summary}, {"file", r.file}});
   }
@@ -145,6 +140,8 @@ std::vector<std::string_view> explained() {
   std::vector<std::string_view> ids = invariants().ids();
   for (const Metric& metric : metrics()) ids.push_back(metric.id);
   for (const Term& term : terms) ids.push_back(term.id);
+  for (const stats::Method& method : stats::methods()) ids.push_back(method.id);
+  for (const stats::Procedure& procedure : stats::procedures()) ids.push_back(procedure.id);
   for (const Preset& preset : presets()) ids.push_back(preset.id);
   return ids;
 }
@@ -164,12 +161,23 @@ Result<std::string> explanation(std::string_view id) {
     return fmt::format("{}: a metric\n\n{}Unit:   {}\nBetter: {}\n", id, wrapped(metric->meaning, 0),
                        metric->unit, metric->better == Better::lower ? "lower" : "higher");
   }
+  for (const stats::Method& m : stats::methods()) {
+    if (m.id == id)
+      return fmt::format("{}: a method that decides (--method {}, or method = \"{}\" in a suite)\n\n{}{}{}",
+                         id, id, id, wrapped("What:    ", m.summary, 9), wrapped("Assumes: ", m.assumes, 9),
+                         wrapped("Source:  ", m.source, 9));
+  }
+  if (const stats::Procedure* p = stats::procedures().find(id)) {
+    return fmt::format("{}: a statistical procedure (retrygate stats {} FILE.csv ..)\n\n{}{}{}", id, id,
+                       wrapped("What:    ", p->summary, 9), wrapped("Assumes: ", p->assumes, 9),
+                       wrapped("Source:  ", p->source, 9));
+  }
   for (const Term& term : terms) {
     if (term.id == id) return fmt::format("{}: {}\n\n{}", id, term.kind, wrapped(term.text, 0));
   }
-  return failure(
-      {"ID", 1, 1}, fmt::format("nothing is called '{}'{}", id, did_you_mean(id, explained())),
-      "an invariant, a metric, a verdict word, an exit code or a method: `retrygate explain` lists them");
+  return failure({"ID", 1, 1}, fmt::format("nothing is called '{}'{}", id, did_you_mean(id, explained())),
+                 "a policy, an invariant, a metric, a verdict word, an exit code, a method or a statistical "
+                 "procedure: `retrygate explain` lists them");
 }
 
 }  // namespace retrygate::ci

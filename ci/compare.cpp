@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ci/samples.hpp"
 #include "ci/version.hpp"
@@ -103,16 +104,22 @@ std::optional<BaselineArm> stored_arm(const CompareTask& task, const Baseline& f
   return arm;
 }
 
+// "10%", "5 points".
+std::string margin_words(const ComparisonRow& row) {
+  return yes_no(row.unit) ? fmt::format("{:.6g} points", 100 * row.margin_amount.value_or(0)) : row.margin;
+}
+
 // "asked: .."; what it was asked, and the answer.
 std::string judged(const ComparisonRow& row, const Asked& asked) {
   using enum stats::Asking;
   const stats::Asking asking = asked.question.asking;
   const bool none = asked.question.margin == 0;
   const std::string p = row.p_adjusted ? fmt::format(" (adjusted {})", p_text(*row.p_adjusted)) : "";
+  const std::string margin = margin_words(row);
   const std::string question =
-      asking == not_worse ? (none ? "not worse" : fmt::format("not worse by more than {}", row.margin))
-      : asking == better  ? (none ? "better" : fmt::format("better by at least {}", row.margin))
-                          : fmt::format("the same within {}", row.margin);
+      asking == not_worse ? (none ? "not worse" : fmt::format("not worse by more than {}", margin))
+      : asking == better  ? (none ? "better" : fmt::format("better by at least {}", margin))
+                          : fmt::format("the same within {}", margin);
   std::string answer;
   if (row.verdict == "inconclusive")
     answer = "these seeds do not decide it" +
@@ -123,9 +130,23 @@ std::string judged(const ComparisonRow& row, const Asked& asked) {
     answer = row.verdict == "pass" ? "it is" : "it is not" + p;
   else
     answer = row.verdict == "pass" ? "it is"
-             : changed(row)        ? fmt::format("changed, it is better by more than {}{}", row.margin, p)
-                                   : fmt::format("it is worse by more than {}{}", row.margin, p);
+             : changed(row)        ? fmt::format("changed, it is better by more than {}{}", margin, p)
+                                   : fmt::format("it is worse by more than {}{}", margin, p);
   return fmt::format("; asked: {}: {}.", question, answer);
+}
+
+// "-6.0 points" for shares, where tables have no room for the word.
+std::string effect_words(const ComparisonRow& row, std::optional<double> effect) {
+  return effect && yes_no(row.unit) ? fmt::format("{:+.1f} points", 100 * *effect) : effect_text(row, effect);
+}
+
+// "yes in 12 of 200 seeds, with the baseline in 3: "
+std::string in_seeds(const ComparisonRow& row) {
+  const auto seeds = [&](std::optional<double> share) {
+    return std::llround(share.value_or(0) * static_cast<double>(row.seeds));
+  };
+  return fmt::format("yes in {} of {} seeds, with the baseline in {}: ", seeds(row.candidate_mean), row.seeds,
+                     seeds(row.baseline_mean));
 }
 
 std::string headline(const Asked& asked, const stats::Ruling& ruling) {
@@ -134,9 +155,10 @@ std::string headline(const Asked& asked, const stats::Ruling& ruling) {
   std::string text = !row.effect || *row.effect == 0
                          ? "no difference"
                          : fmt::format("{} than the baseline by {}", worse ? "worse" : "better",
-                                       effect_text(row, row.effect).substr(1));
+                                       effect_words(row, row.effect).substr(1));
+  if (yes_no(row.unit)) text = in_seeds(row) + text;
   if (row.low && row.high && *row.low != *row.high)
-    text += fmt::format(" (90 % interval {} to {})", effect_text(row, row.low), effect_text(row, row.high));
+    text += fmt::format(" (90 % interval {} to {})", effect_words(row, row.low), effect_words(row, row.high));
   text += row.verdict.empty() ? "; no margin was given, so nothing is decided." : judged(row, asked);
   if (row.decided_at)
     text += fmt::format(" It took {} {}.", *row.decided_at, *row.decided_at == 1 ? "seed" : "seeds");
@@ -195,7 +217,8 @@ Asked question(const Comparison& c, const BaselineArm& arm, std::size_t scenario
                   !world.draws() && !drew(baseline) && !drew(candidate),
                   arm.policy == c.policies[policy].policy,
                   wanted.where,
-                  c.task.asking};
+                  c.task.asking,
+                  yes_no(metric.unit) ? stats::Deciding::paired_shares : c.task.method};
   return one;
 }
 
@@ -288,6 +311,8 @@ void answer(Asked& asked, const stats::Ruling& ruling) {
   row.low = ruling.low;
   row.high = ruling.high;
   row.method = std::string(ruling.method);
+  row.law = ruling.law;
+  row.assumes = std::string(ruling.assumes);
   if (asked.judged) {
     row.p = ruling.p;
     row.p_adjusted = ruling.p_adjusted;

@@ -89,7 +89,9 @@ Result<std::vector<Asked>> at_once(std::vector<Comparison>& all, const GateOptio
   }
   auto asked = ask_all(all);
   if (!asked) return asked;
-  const auto rulings = rule(*asked, [](auto questions) { return stats::decide(questions, Seed{1}); });
+  const auto rulings = rule(*asked, [&](auto questions) {
+    return stats::decide(questions, Seed{1}, {.threads = options.threads});
+  });
   if (!rulings) return tl::unexpected(rulings.error());
   for (std::size_t i = 0; i < asked->size(); ++i) answer((*asked)[i], (*rulings)[i]);
   return asked;
@@ -188,6 +190,10 @@ Result<void> compare_all(const Suite& suite, const GateOptions& options, GateRun
   std::vector<Comparison> comparisons;
   for (const CompareTask& task : suite.compare) {
     if (!options.baseline.empty() && !stored) break;
+    if (options.budget && task.method != stats::Deciding::paired_mean)
+      return failure(task.where,
+                     "--until-decided decides by a confidence sequence, not by a method of the suite",
+                     "leave out the method or --until-decided");
     auto one = begin(task, stored ? &*stored : nullptr, options.threads, report);
     if (!one) return tl::unexpected(std::move(one.error()));
     if (*one) comparisons.push_back(std::move(**one));
@@ -213,6 +219,19 @@ Result<void> compare_all(const Suite& suite, const GateOptions& options, GateRun
         "it.");
   }
   return {};
+}
+
+// By which methods, where their p and intervals come from, and what they assume: each once.
+std::string how_decided(const Report& report) {
+  std::vector<std::string> all;
+  for (const ComparisonRow& row : report.comparisons) {
+    if (row.law.empty()) continue;
+    const std::string one = fmt::format("{} ({}), which assumes {}", row.method, row.law,
+                                        row.assumes.empty() ? "nothing" : row.assumes);
+    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+  }
+  return all.empty() ? ""
+                     : fmt::format("Methods, beside that seeds are independent: {}.", fmt::join(all, "; "));
 }
 
 // What the reader must know to believe the intervals.
@@ -312,6 +331,8 @@ Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
   if (!report.comparisons.empty()) {
     report.run.seeds = ranges_of_seeds(report);
     report.notes.push_back(how_to_read(report, options));
+    if (std::string methods = how_decided(report); !methods.empty())
+      report.notes.push_back(std::move(methods));
   }
   return run;
 }

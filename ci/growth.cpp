@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
+#include "ci/layout.hpp"
 #include "ci/report.hpp"
 #include "ci/samples.hpp"
 #include "policies/base/json.hpp"
@@ -90,6 +92,12 @@ Result<void> compare_in(const GrowthRequest& request, const std::vector<Scenario
         if (!x) return tl::unexpected(x.error());
         comparison.baseline_values.values.push_back(*b);
         comparison.candidate_values.values.push_back(*x);
+        const auto cut = [&](std::size_t policy) {
+          const auto& samples = table->cells[s * policies.size() + policy].samples[m];
+          return static_cast<std::size_t>(std::count(samples.begin(), samples.end(), std::nullopt));
+        };
+        comparison.baseline_cut += cut(0);
+        comparison.candidate_cut += cut(c);
       }
       judge(comparison);
       report.comparisons.push_back(std::move(comparison));
@@ -106,7 +114,9 @@ std::string_view moves(stats::Direction direction) {
 std::string exponent_text(const std::string& who, const stats::PowerLaw& law, const stats::Trend& trend) {
   if (law.status == stats::Status::undefined)
     return fmt::format("{}: no power law goes through 0; the mean {}", who, moves(trend.direction));
-  std::string text = fmt::format("{}: exponent {:.3f}", who, law.exponent);
+  // Not "-0.000".
+  const double shown = std::abs(law.exponent) < 0.0005 ? 0 : law.exponent;
+  std::string text = fmt::format("{}: exponent {:.3f}", who, shown);
   if (law.interval) text += fmt::format(" ({:.3f} .. {:.3f})", law.interval->low, law.interval->high);
   const auto [least, most] = std::minmax_element(law.local.begin(), law.local.end());
   if (law.p_bend && *law.p_bend < 1 - level)
@@ -119,6 +129,56 @@ std::string difference_text(const stats::ExponentDifference& d) {
   return fmt::format("difference of the exponents: {:+.3f} ({:+.3f} .. {:+.3f}), {}", *d.estimate,
                      d.interval->low, d.interval->high,
                      *d.p < 1e-4 ? "p < 0.0001" : fmt::format("p = {:.4f}", *d.p));
+}
+
+// "10-fold, in proportion to them": what ten times the size does to a metric.
+std::string tenfold(const stats::PowerLaw& law, const stats::Trend& trend,
+                    const std::vector<std::int64_t>& sizes) {
+  if (trend.direction == stats::Direction::level) return "does not change";
+  if (law.status == stats::Status::undefined)
+    return fmt::format("{} from {:.4g} at {} to {:.4g} at {}, and is 0 on the way", moves(trend.direction),
+                       trend.means.front(), sizes.front(), trend.means.back(), sizes.back());
+  const double low = law.interval ? law.interval->low : law.exponent,
+               high = law.interval ? law.interval->high : law.exponent;
+  std::string text = fmt::format("becomes {:.3g} times as large", std::pow(10, law.exponent));
+  if (low != high)
+    text += fmt::format(" (95 % interval {:.3g} to {:.3g})", std::pow(10, low), std::pow(10, high));
+  constexpr double nearly = 0.02;
+  const bool with_one = low <= 1 + nearly && high >= 1 - nearly;
+  if (with_one && high - low < 10 * nearly)
+    text += ", in proportion";
+  else if (high < 0)
+    text += ", it falls";
+  else if (high < 1)
+    text += low > 0 ? ", slower than in proportion" : ", hardly at all";
+  else if (low > 1)
+    text += ", faster than in proportion";
+  if (law.p_bend && *law.p_bend < 1 - level) {
+    const auto steepest =
+        static_cast<std::size_t>(std::max_element(law.local.begin(), law.local.end()) - law.local.begin());
+    text += fmt::format("; that is an average, growth is steepest between {} and {}", sizes[steepest],
+                        sizes[steepest + 1]);
+  }
+  return text;
+}
+
+// The sentence of a comparison: how each policy grows, whether they differ, and what the horizon hides.
+std::string growth_in_words(const GrowthComparison& c, const Over& over, std::size_t seeds) {
+  std::string text = fmt::format("In words: with ten times the {}, {} of {} {}, of {} it {}.", over.key,
+                                 c.metric, c.baseline, tenfold(c.baseline_law, c.baseline_trend, over.sizes),
+                                 c.candidate, tenfold(c.candidate_law, c.candidate_trend, over.sizes));
+  if (c.difference.p && c.difference.estimate)
+    text += *c.difference.p < 1 - level ? fmt::format(" {} grows {}.", c.candidate,
+                                                      *c.difference.estimate > 0 ? "faster" : "more slowly")
+                                        : " These seeds show no difference in growth.";
+  for (const auto& [policy, cut] :
+       {std::pair(&c.baseline, c.baseline_cut), {&c.candidate, c.candidate_cut}}) {
+    if (cut > 0)
+      text += fmt::format(
+          " {} did not get there in {} of {} runs: the horizon stands for them and hides their growth.",
+          *policy, cut, over.sizes.size() * seeds);
+  }
+  return text;
 }
 
 Value interval_value(const std::optional<stats::Interval>& interval) {
@@ -204,6 +264,7 @@ std::vector<GrowthRow> growth_rows(const GrowthReport& report) {
     row.laws = {exponent_text("baseline ", c.baseline_law, c.baseline_trend),
                 exponent_text("candidate", c.candidate_law, c.candidate_trend)};
     if (std::string text = difference_text(c.difference); !text.empty()) row.laws.push_back(std::move(text));
+    row.laws.push_back(growth_in_words(c, report.over, report.seeds));
     rows.push_back(std::move(row));
   }
   return rows;
@@ -221,7 +282,7 @@ std::string growth_text(const std::vector<GrowthRow>& rows) {
                           point.candidate, share_text(point.effect),
                           point.low ? share_text(point.low) + " .. " + share_text(point.high) : "-");
     }
-    for (const std::string& law : row.laws) text += "  " + law + "\n";
+    for (const std::string& law : row.laws) text += wrapped(law, 2);
   }
   return text;
 }

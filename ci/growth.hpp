@@ -49,6 +49,7 @@ struct GrowthComparison {
   stats::PowerLaw baseline_law, candidate_law;
   stats::ExponentDifference difference;
   stats::Trend baseline_trend, candidate_trend;
+  std::size_t baseline_cut = 0, candidate_cut = 0;  // runs that did not get there: the horizon stands for them
 };
 struct GrowthReport {
   Over over;

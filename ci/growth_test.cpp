@@ -63,6 +63,13 @@ TEST(Growth, RequestsOfAFixedDelay) {
   const std::string text = growth_text(growth_rows(*report)), json = growth_json(*report);
   EXPECT_NE(text.find("      1000        3000        5000    +66.7 %   -\n"), std::string::npos) << text;
   EXPECT_NE(text.find("baseline : exponent 1.000"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("In words: with ten times the clients, requests of fixed:base=500ms becomes 10 times as"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("large, in proportion, of fixed:base=250ms it becomes 10 times as large, in"),
+            std::string::npos)
+      << text;
   EXPECT_NE(json.find(R"("schema": "retrygate.growth/1")"), std::string::npos) << json;
 }
 

@@ -110,6 +110,8 @@ std::string report_json(const Report& report) {
                            {"p", number(row.p)},
                            {"p_adjusted", number(row.p_adjusted)},
                            {"method", row.method},
+                           {"law", row.law},
+                           {"assumes", row.assumes},
                            {"sensitivity", std::move(sensitivity)},
                            {"seeds", row.seeds},
                            {"seed_range", row.seed_range},

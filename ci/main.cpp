@@ -66,7 +66,7 @@ clients, and gates the change in CI.
                                                     which settings matter?
   retrygate gate suite.toml                         may this change be merged?
 
-  retrygate list policies|scenarios|invariants|metrics|tests|reporters|suites
+  retrygate list policies|scenarios|invariants|metrics|methods|tests|reporters|suites
   retrygate explain cap-respected                   also verdicts and exit codes
   retrygate COMMAND --help                          every option
 )";
@@ -187,7 +187,7 @@ void add_list(CLI::App& app, Run& run) {
 void add_explain(CLI::App& app, Run& run) {
   const auto id = std::make_shared<std::string>();
   CLI::App& command = *app.add_subcommand(
-      "explain", "say what an invariant, a metric, a verdict, a method or an exit code is");
+      "explain", "say what an invariant, a metric, a verdict, a method, a test or an exit code is");
   command.add_option("ID", *id, "nothing lists all that can be explained");
   command.callback([id, &run] { run.code = explain(*id); });
 }
@@ -330,7 +330,11 @@ void add_compare(CLI::App& app, Run& run) {
                   "not-worse (by more than the margin), better (by at least the margin) or equivalent")
       ->check(CLI::IsMember({"not-worse", "better", "equivalent"}))
       ->excludes(over);
-  until_decided_options(command, into->until_decided, into->budget).excludes(over);
+  CLI::Option* method = command
+                            .add_option("--method", into->method,
+                                        "an id of `list methods` that decides; paired-mean by default")
+                            ->excludes(over);
+  until_decided_options(command, into->until_decided, into->budget).excludes(over)->excludes(method);
   command.add_option("--out", into->out, "write all reports and the samples into this folder");
   threads_option(command, into->threads);
   progress_option(command, into->progress);

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "ci/samples.hpp"
+
 namespace retrygate::ci {
 
 std::string_view verdict_word(const Report& report) {
@@ -50,10 +52,12 @@ namespace {
 
 std::string unit_of(const ComparisonRow& row) {
   if (row.relative) return " %";
+  if (yes_no(row.unit)) return " pt";
   return row.unit.empty() || row.unit == "1" ? "" : " " + row.unit;
 }
 
 std::string number(const ComparisonRow& row, double value) {
+  if (yes_no(row.unit)) return fmt::format("{:+.1f}", 100 * value);
   if (!row.relative) return fmt::format("{:+.3g}", value);
   return std::abs(value) < 9.9995 ? fmt::format("{:+.1f}", 100 * value) : fmt::format("{:+.4g}", 100 * value);
 }

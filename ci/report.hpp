@@ -49,7 +49,9 @@ struct ComparisonRow {
   std::string margin = {};    // as the suite has it; empty: none was given, so there is no verdict
   std::optional<double> margin_amount = {};  // the same as a number, 0.1 for "10%"
   std::string verdict = {};                  // "pass", "fail", "inconclusive"; empty without a margin
-  std::string method = {};  // that decides: "bootstrap-t", "Student's t", "deterministic" ...
+  std::string method = {};   // that decides: "bootstrap-t", "Student's t", "deterministic" ...
+  std::string law = {};      // where its p and interval come from: "exact", "10000 resamples" ...
+  std::string assumes = {};  // of the seeds; may be empty
   std::optional<double> p = {}, p_adjusted = {};
   std::vector<SensitivityRow> sensitivity = {};  // the same question to other tests
   std::size_t seeds = 0;
@@ -190,7 +192,8 @@ const Fault& fault_of(const ComparisonRow&);
 std::span<const Fault> faults();
 // "pass", "FAIL", "CHANGED" or "?".
 std::string_view verdict_mark(const ComparisonRow&);
-// "+6.2 %" for a relative effect, "+40 calls" or "-0.32 s" otherwise; "-" when there is none.
+// "+6.2 %" for a relative effect, "-6.0 pt" for shares, "+40 calls" or "-0.32 s" otherwise; "-" when there is
+// none.
 std::string effect_text(const ComparisonRow&, std::optional<double> value);
 // "-12.2 .. -11.9 %": the unit once; "-" when there is none.
 std::string interval_text(const ComparisonRow&);

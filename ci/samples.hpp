@@ -3,12 +3,16 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/metrics.hpp"
 #include "sim/sweep.hpp"
 
 namespace retrygate::ci {
+
+// The unit of metrics that are 1 or 0 in a seed: over seeds they are shares.
+inline bool yes_no(std::string_view unit) { return unit == "0/1"; }
 
 // A time that is not reached, or reached after the horizon, counts as the horizon; of anything else a missing
 // value is an error at `where`.

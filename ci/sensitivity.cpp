@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ci/layout.hpp"
 #include "ci/samples.hpp"
 #include "policies/base/json.hpp"
 #include "stats/sample.hpp"
@@ -120,6 +121,42 @@ std::string row_text(const std::string& name, const stats::Effect& effect) {
   return fmt::format("  {:<28} {:>+11.5g}   {:<26} {:>8}\n", name, effect.estimate, interval, p);
 }
 
+// Which settings matter, most first, and whether they do so alone.
+std::string matters(const SensitivityReport& report, const SensitivityMetric& m) {
+  const auto seen = [](const stats::Effect& e) {
+    return e.p_adjusted ? *e.p_adjusted < 1 - level : e.estimate != 0;
+  };
+  std::vector<stats::Effect> effects = m.experiment.effects;
+  std::stable_sort(effects.begin(), effects.end(), [](const stats::Effect& a, const stats::Effect& b) {
+    return std::abs(a.estimate) > std::abs(b.estimate);
+  });
+  const std::string unit = m.unit == "1" || m.unit == "0/1" ? "" : " " + m.unit;
+  std::vector<std::string> settings, silent;
+  std::string together;
+  for (const stats::Effect& e : effects) {
+    const std::string name = name_of(e.factors, report.settings);
+    const bool alone = (e.factors & (e.factors - 1)) == 0;
+    if (!alone) {
+      if (seen(e) && together.empty()) together = name;
+      continue;
+    }
+    const auto at = std::find_if(report.settings.begin(), report.settings.end(),
+                                 [&](const Setting& s) { return s.key == name; });
+    if (seen(e))
+      settings.push_back(
+          fmt::format("{} ({:+.3g}{} from {} to {})", name, e.estimate, unit, at->low, at->high));
+    else
+      silent.push_back(name);
+  }
+  std::string text = settings.empty() ? fmt::format("In words: no setting is seen to matter for {}.", m.id)
+                                      : fmt::format("In words: what matters for {}, most first: {}.", m.id,
+                                                    fmt::join(settings, ", "));
+  if (!settings.empty() && !silent.empty())
+    text += fmt::format(" Not seen to matter: {}.", fmt::join(silent, ", "));
+  if (!together.empty()) text += fmt::format(" What one does depends on another, most of all {}.", together);
+  return wrapped(text, 2);
+}
+
 Value effect_value(const std::string& name, const stats::Effect& effect,
                    const std::vector<Setting>& settings) {
   Array aliases;
@@ -224,6 +261,7 @@ std::string sensitivity_text(const SensitivityReport& report) {
       text += row_text(name, effect);
     }
     text += row_text("mean of runs minus as it is", m.curvature);
+    text += matters(report, m);
   }
   text += "\nThe last row of each is what a straight line between low and high leaves out.\n";
   return text;

@@ -36,6 +36,9 @@ TEST(Sensitivity, ByHand) {
   const std::string text = sensitivity_text(*report);
   EXPECT_NE(text.find("all 4 combinations"), std::string::npos) << text;
   EXPECT_NE(text.find("base x max_attempts"), std::string::npos) << text;
+  EXPECT_NE(text.find("In words: what matters for requests, most first: max_attempts (+400 requests"),
+            std::string::npos)
+      << text;
   EXPECT_NE(sensitivity_json(*report).find(R"("schema": "retrygate.sensitivity/1")"), std::string::npos);
 }
 

@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <numeric>
 
+#include "ci/samples.hpp"
 #include "policies/base/json.hpp"
 #include "properties/invariant.hpp"
 #include "sim/metrics.hpp"
+#include "stats/methods.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -71,12 +73,17 @@ class SuiteReader {
     auto asking = stats::Asking::not_worse;
     if (const auto text = table.text("question"))
       asking = keep(parse_asking(*text, table.where("question")), complaints_).value_or(asking);
+    auto method = stats::Deciding::paired_mean;
+    if (const auto text = table.text("method"))
+      method = keep(stats::find_method(*text, table.where("method")), complaints_).value_or(method);
     auto margins = this->margins(table);
+    for (Error& error : method_faults(method, margins, table.where("method")))
+      complaints_.push_back(std::move(error));
     const Where where = table.where();
     table.finish();
     if (baseline)
       into.push_back({std::move(*baseline), std::move(candidates), std::move(scenarios), seeds,
-                      std::move(margins), where, asking, std::move(over), std::move(sizes)});
+                      std::move(margins), where, asking, method, std::move(over), std::move(sizes)});
   }
 
   void check(Reader& table, std::vector<CheckTask>& into) {
@@ -298,6 +305,18 @@ std::optional<std::chrono::sys_days> parse_day(std::string_view text) {
 Result<Margin> parse_margin(const std::string& metric, std::string_view text, Where where) {
   Margin margin{metric, {}, text.ends_with('%'), std::string(text), std::move(where)};
   const bool time = metric.ends_with("_s");
+  const auto known = find_metric(metric);
+  if (known && yes_no(known->unit)) {
+    const bool points = text.ends_with("pt");
+    margin.amount = parse_number(text.substr(0, text.size() - (points ? 2 : margin.relative ? 1 : 0)));
+    if (margin.amount && (points || margin.relative)) *margin.amount /= 100;
+    if (!margin.amount || !(*margin.amount >= 0) || *margin.amount > 1)
+      return failure(std::move(margin.where), fmt::format("'{}' is no margin for {}", text, metric),
+                     "write \"5pt\": so many seeds of a hundred");
+    margin.relative = false;
+    margin.text = fmt::format("{:.6g}pt", 100 * *margin.amount);
+    return margin;
+  }
   if (margin.relative) {
     margin.amount = parse_number(text.substr(0, text.size() - 1));
     if (margin.amount) *margin.amount /= 100;
@@ -352,6 +371,18 @@ Result<stats::Asking> parse_asking(std::string_view text, Where where) {
   }
   return failure(std::move(where), fmt::format("unknown question '{}'{}", text, did_you_mean(text, words)),
                  fmt::format("known: {}", fmt::join(words, ", ")));
+}
+
+Errors method_faults(stats::Deciding method, std::span<const Margin> margins, const Where& of_method) {
+  Errors errors;
+  for (const Margin& margin : margins) {
+    const auto metric = find_metric(margin.metric);
+    if (method == stats::Deciding::paired_shares && metric && !yes_no(metric->unit))
+      errors.push_back({of_method,
+                        fmt::format("{} is no yes/no metric, which paired-shares is for", margin.metric),
+                        "`retrygate list methods` shows the others"});
+  }
+  return errors;
 }
 
 Result<Suite> read_suite(const Value& file, const std::string& path) {

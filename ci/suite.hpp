@@ -25,7 +25,8 @@ struct Margin {
   std::string text = {};  // as written
   Where where = {};
 };
-// "10%", "200ms" (of a time) or "0.5".
+// "10%", "200ms" (of a time) or "0.5". Of a yes/no metric "5pt" or "5%": so many seeds of a hundred, an
+// amount of 0.05.
 Result<Margin> parse_margin(const std::string& metric, std::string_view text, Where);
 
 struct Seeds {
@@ -44,9 +45,13 @@ struct CompareTask {
   std::vector<Margin> margins;
   Where where;
   stats::Asking asking = stats::Asking::not_worse;
+  stats::Deciding method =
+      stats::Deciding::paired_mean;  // yes/no metrics are decided by paired shares always
   std::optional<Over> over = {};                  // at which sizes the policies are shown, beside the verdict
   std::vector<std::vector<Scenario>> sizes = {};  // each of the scenarios at these sizes
 };
+// What this method cannot decide.
+Errors method_faults(stats::Deciding, std::span<const Margin>, const Where& of_method);
 // "not-worse", "better" or "equivalent".
 Result<stats::Asking> parse_asking(std::string_view text, Where);
 

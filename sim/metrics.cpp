@@ -96,7 +96,7 @@ std::vector<Metric> make_all() {
         if (t.calls == 0 || t.succeeded < t.calls) return std::nullopt;
         return t.last_success.seconds();
       });
-  add("completed", "1", higher, "1 if every call succeeds, else 0",
+  add("completed", "0/1", higher, "1 if every call succeeds, else 0",
       [](const Totals& t) -> Number { return t.calls > 0 && t.succeeded == t.calls ? 1 : 0; });
   add("succeeded", "calls", higher, "calls that succeed",
       [](const Totals& t) -> Number { return count(t.succeeded); });
@@ -139,7 +139,7 @@ std::vector<Metric> make_all() {
       "requests of one call that are processed again although that is not harmless",
       [](const Totals& t) -> Number { return count(t.duplicates); },
       [](Measures& m) { m.duplicates = true; });
-  add("collapse", "1", lower,
+  add("collapse", "0/1", lower,
       "1 if fewer than half of the calls that start after the last fault window (of all, if none does) "
       "succeed",
       [](const Totals& t) -> Number { return 2 * t.late_succeeded < t.late_calls ? 1 : 0; });

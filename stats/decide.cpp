@@ -1,15 +1,17 @@
 #include "stats/decide.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "stats/distributions.hpp"
+#include "stats/methods.hpp"
 #include "stats/multiplicity.hpp"
-#include "stats/permutation.hpp"
+#include "stats/parallel.hpp"
 #include "stats/sample.hpp"
-#include "stats/signed_rank.hpp"
 
 namespace retrygate::stats {
 namespace {
@@ -23,92 +25,76 @@ std::optional<double> finite_quantile(const std::vector<double>& sorted, double 
   return low + (at - static_cast<double>(below)) * (high - low);
 }
 
-// What lies beyond a limit, seed by seed, turned so that more is further beyond.
-std::vector<double> beyond(const Question& q, const Limit& limit) {
-  const double turn = toward(q, limit, 1);
-  std::vector<double> all;
-  for (std::size_t i = 0; i < q.pairs.baseline.size(); ++i) {
-    const double b = q.pairs.baseline[i], c = q.pairs.candidate[i];
-    const double at = q.pairs.relative ? b * (1 + turn * limit.value) : b + turn * limit.value;
-    all.push_back(turn * (c - at));
-  }
-  return all;
-}
-
-// p that the limits are not kept: of several sides the worst, for all must be kept.
-double kept(const Question& q, const std::function<double(const Limit&)>& p) {
-  double most = 0;
-  for (const Limit& limit : limits(q)) most = std::max(most, p(limit));
-  return most;
-}
-
-Opinion student(const Question& q, const Studentized& s) {
-  const auto dof = static_cast<double>(q.pairs.baseline.size() - 1);
-  const double reach = student_quantile(1 - alpha, dof) * s.se;
-  const auto t = [&](const Limit& limit) { return (toward(q, limit, s.effect) - limit.value) / s.se; };
-  return {"Student's t", joint(q, [&](const Limit& limit) { return student_sf(t(limit), dof); }),
-          kept(q, [&](const Limit& limit) { return student_sf(-t(limit), dof); }), s.effect - reach,
-          s.effect + reach};
-}
-
 double variance(const std::vector<double>& x) { return describe(x).variance.value_or(0); }
 
-Ruling sampled(const Question& q, const Studentized& s) {
-  Ruling r;
+Estimated sampled(const Question& q, const Studentized& s) {
+  const Widening w =
+      widening(s.replicates.empty() ? estimate(q.pairs) : s, q.pairs.baseline.size(), skewness_at_once);
+  if (s.replicates.empty()) return rule_by_student(q, w);
+  Estimated result;
+  Ruling& r = result.ruling;
   r.effect = s.effect;
-  const Opinion t = student(q, s);
-  if (s.replicates.empty()) {
-    r.method = t.method;
-    r.p = t.p;
-    r.low = t.low;
-    r.high = t.high;
-  } else {
-    r.method = "bootstrap-t";
-    const auto bound = [&](double level) -> std::optional<double> {
-      const auto at = finite_quantile(s.replicates, level);
-      if (!at) return std::nullopt;
-      return s.effect - *at * s.se;
-    };
-    r.low = bound(1 - alpha);
-    r.high = bound(alpha);
-    if (!r.low || !r.high) r.note = "too few distinct seeds for a bound";
-    std::vector<double> mirrored(s.replicates.rbegin(), s.replicates.rend());
-    for (double& v : mirrored) v = -v;
-    // A bad effect that chance alone would push as far beyond the limit.
-    r.p = joint(q, [&](const Limit& limit) {
-      const double turn = toward(q, limit, 1);
-      return upper_tail(turn > 0 ? s.replicates : mirrored, (turn * s.effect - limit.value) / s.se);
-    });
-    r.opinions.push_back(t);
-  }
-  const auto ask = [&](std::string_view method, const auto& test) {
-    r.opinions.push_back({method,
-                          joint(q, [&](const Limit& limit) { return test(beyond(q, limit)).p_greater; }),
-                          kept(q, [&](const Limit& limit) { return test(beyond(q, limit)).p_less; }),
-                          std::nullopt, std::nullopt});
+  r.method = "bootstrap-t";
+  r.law = fmt::format("{} resamples, nowhere narrower than Student's t", s.replicates.size());
+  r.assumes = method_of(Deciding::paired_mean).assumes;
+  const auto bound = [&](double level) -> std::optional<double> {
+    const auto at = finite_quantile(s.replicates, level);
+    if (!at) return std::nullopt;
+    return s.effect - *at * s.se;
   };
-  ask("signed rank", [](const std::vector<double>& x) { return signed_rank(x); });
-  ask("sign flips", [](const std::vector<double>& x) {
-    return flip_signs(x, Centre::mean, {sign_flips, Seed{1}, 1});
+  r.low = bound(1 - alpha);
+  r.high = bound(alpha);
+  if (!r.low || !r.high) r.note = "too few distinct seeds for a bound";
+  // Resamples of symmetric heavy tails give bounds that are too narrow, Student's t of skewed seeds.
+  const Opinion t = student_opinion(q, s, w);
+  if (r.low) r.low = std::min(*r.low, *t.low);
+  if (r.high) r.high = std::max(*r.high, *t.high);
+  if (r.note.empty()) r.note = w.note;
+  std::vector<double> mirrored(s.replicates.rbegin(), s.replicates.rend());
+  for (double& v : mirrored) v = -v;
+  // A bad effect that chance alone would push as far beyond the limit.
+  r.p = joint(q, [&](const Limit& limit) {
+    const double turn = toward(q, limit, 1);
+    return upper_tail(turn > 0 ? s.replicates : mirrored, (turn * s.effect - limit.value) / s.se);
   });
+  r.p = std::max(*r.p, t.p);
+  result.se = s.se;
+  result.seeds = w.seeds;
+  return result;
+}
+
+// What the method of the question makes of it; a study where it resamples.
+Estimated ruled(const Question& q, const Studentized& s, bool opinions) {
+  const bool shares = q.method == Deciding::paired_shares;
+  Estimated result = shares                              ? rule_by_shares(q, alpha)
+                     : q.method == Deciding::paired_mean ? sampled(q, s)
+                     : q.method == Deciding::student     ? rule_by_student(q)
+                                                         : rule_by_centre(q);
+  Ruling& r = result.ruling;
+  if (opinions && !shares && r.method != "Student's t")
+    r.opinions.push_back(student_opinion(q, estimate(q.pairs)));
+  for (const Deciding other : {Deciding::signed_rank, Deciding::sign_flips}) {
+    if (opinions && !shares && other != q.method) r.opinions.push_back(opinion_of(other, q));
+  }
   const double paired = variance(differences(q.pairs));
   const double apart = variance(q.pairs.baseline) + variance(q.pairs.candidate);
   if (paired > 0 && apart > 0) r.pairing_gain = apart / paired;
-  return r;
+  return result;
 }
 
 // Seeds at which the bound (or the test, against a family of `family`) would clear the margin if effect
 // and spread stay as they are: n (z / t)^2.
-std::optional<std::size_t> seeds_needed(const Question& q, const Studentized& s, std::size_t family) {
+std::optional<std::size_t> seeds_needed(const Question& q, double effect, double se, std::size_t family) {
+  if (!(se > 0)) return std::nullopt;
   double n = 0;
   bool inside = true;
-  for (const Limit& limit : limits(q)) inside = inside && toward(q, limit, s.effect) <= limit.value;
+  for (const Limit& limit : limits(q)) inside = inside && toward(q, limit, effect) <= limit.value;
   for (const Limit& limit : limits(q)) {
-    const double distance = toward(q, limit, s.effect) - limit.value;
+    const double distance = toward(q, limit, effect) - limit.value;
     if (distance == 0) return std::nullopt;
     if (!inside && distance < 0) continue;  // the other side decides
     const double z = normal_quantile(1 - alpha / (inside ? 1.0 : static_cast<double>(family)));
-    n = std::max(n, static_cast<double>(q.pairs.baseline.size()) * std::pow(z * s.se / distance, 2));
+    n = std::max(n, static_cast<double>(q.pairs.baseline.size()) * std::pow(z * se / distance, 2));
   }
   if (!(n <= 1e9)) return std::nullopt;
   return std::max(q.pairs.baseline.size() + 1, static_cast<std::size_t>(std::ceil(n)));
@@ -158,7 +144,8 @@ double upper_tail(std::span<const double> sorted, double t) {
   return std::min((enough + 1) / (size + 1), static_cast<double>(top) / size * survival);
 }
 
-Result<std::vector<Ruling>> decide(std::span<const Question> questions, Seed seed) {
+Result<std::vector<Ruling>> decide(std::span<const Question> questions, Seed seed,
+                                   const DecideOptions& options) {
   std::vector<Ruling> rulings(questions.size());
   std::vector<std::size_t> open;  // needs sampling theory
   Errors errors = faults(questions);
@@ -175,7 +162,10 @@ Result<std::vector<Ruling>> decide(std::span<const Question> questions, Seed see
   // Questions with equally many seeds share their resamples.
   std::vector<Studentized> studies(questions.size());
   std::map<std::size_t, std::vector<std::size_t>> by_size;
-  for (const std::size_t i : open) by_size[questions[i].pairs.baseline.size()].push_back(i);
+  for (const std::size_t i : open) {
+    const std::size_t n = questions[i].pairs.baseline.size();
+    if (questions[i].method == Deciding::paired_mean && n >= bootstrap_from) by_size[n].push_back(i);
+  }
   for (const auto& [n, members] : by_size) {
     std::vector<Studentized> done;
     // In blocks, so that a run of a thousand questions needs no gigabytes; every block draws the same
@@ -185,12 +175,7 @@ Result<std::vector<Ruling>> decide(std::span<const Question> questions, Seed see
       std::vector<Pairs> pairs;
       for (std::size_t k = begin; k < std::min(begin + block, members.size()); ++k)
         pairs.push_back(questions[members[k]].pairs);
-      std::vector<Studentized> part;
-      if (n >= bootstrap_from) {
-        part = bootstrap_t(pairs, bootstrap_resamples, seed);
-      } else {
-        for (const Pairs& pair : pairs) part.push_back(estimate(pair));
-      }
+      std::vector<Studentized> part = bootstrap_t(pairs, bootstrap_resamples, seed, options.threads);
       std::move(part.begin(), part.end(), std::back_inserter(done));
     }
     for (std::size_t k = 0; k < members.size(); ++k) studies[members[k]] = std::move(done[k]);
@@ -198,7 +183,13 @@ Result<std::vector<Ruling>> decide(std::span<const Question> questions, Seed see
 
   // The family is every question that was asked; one settled without chance counts with p 0 or 1.
   std::vector<double> p(questions.size());
-  for (const std::size_t i : open) rulings[i] = sampled(questions[i], studies[i]);
+  std::vector<Estimated> estimated(questions.size());
+  in_parallel(open.size(), options.threads, [&](std::size_t k) {
+    const std::size_t i = open[k];
+    estimated[i] = ruled(questions[i], studies[i], options.opinions);
+    studies[i] = {};
+  });
+  for (const std::size_t i : open) rulings[i] = std::move(estimated[i].ruling);
   for (std::size_t i = 0; i < rulings.size(); ++i)
     p[i] = rulings[i].p.value_or(rulings[i].answer == Answer::fail ? 0 : 1);
   const std::vector<double> adjusted = holm(p);
@@ -214,7 +205,8 @@ Result<std::vector<Ruling>> decide(std::span<const Question> questions, Seed see
     else if (*r.p_adjusted <= alpha)
       r.answer = Answer::fail;
     else
-      r.seeds_needed = seeds_needed(q, studies[i], questions.size());
+      r.seeds_needed = seeds_needed(q, r.effect, estimated[i].se, questions.size());
+    if (r.seeds_needed) r.seeds_needed = std::max(*r.seeds_needed, estimated[i].seeds);
   }
   judge_opinions(rulings, p);
   return rulings;

@@ -14,8 +14,13 @@ inline constexpr std::uint64_t sign_flips = 9'999;  // random ones, where there 
 
 // Pass: the one-sided bound on the bad side lies within the margin, uncorrected, because every metric must
 // pass (intersection-union). Fail: Holm's p over all questions is at most alpha. All questions of one
-// comparison share their seeds. A relative margin on a baseline whose mean is not above 0 is an error.
-Result<std::vector<Ruling>> decide(std::span<const Question>, Seed);
+// comparison share their seeds. A relative margin on a baseline whose mean is not above 0 is an error. The
+// same rulings on any number of threads.
+struct DecideOptions {
+  unsigned threads = 0;  // 0 is one per core
+  bool opinions = true;  // what other tests say
+};
+Result<std::vector<Ruling>> decide(std::span<const Question>, Seed, const DecideOptions& = {});
 
 // P(a replicate reaches t) from sorted replicates: their share, with one added, as long as 10 reach it;
 // beyond, a generalised Pareto tail fitted to the top 2.5 % by moments, never lighter than an exponential

@@ -152,7 +152,8 @@ double joint(const Question& q, const std::function<double(const Limit&)>& p) {
   const std::vector<Limit> all = limits(q);
   double least = 1;
   for (const Limit& limit : all) least = std::min(least, p(limit));
-  return std::min(1.0, static_cast<double>(all.size()) * least);
+  // A p below what a double can hold is not 0.
+  return std::clamp(static_cast<double>(all.size()) * least, std::numeric_limits<double>::min(), 1.0);
 }
 
 std::size_t constant_decides_from(double a) {
@@ -185,8 +186,11 @@ std::optional<Ruling> settled(const Question& q, double pass_alpha, double fail_
     r.note = "one seed says nothing about the others";
     return r;
   }
+  // A share has a law whatever the seeds show.
+  if (q.method == Deciding::paired_shares) return std::nullopt;
   if (constant(q)) {
     r.method = "constant difference";
+    r.law = "exact";
     r.answer = n >= least ? by_value : Answer::inconclusive;
     if (n < least) r.seeds_needed = least;
     r.note = fmt::format("all {} seeds agree: at most {:.1f} % of seeds can differ ({:.3g} %)", n,
@@ -196,6 +200,7 @@ std::optional<Ruling> settled(const Question& q, double pass_alpha, double fail_
   const auto few = sparse(q);
   if (!few) return std::nullopt;
   r.method = "few seeds differ";
+  r.law = "exact";
   const double unit = q.pairs.relative ? mean(q.pairs.baseline) : 1;
   const auto bounds = [&](double a) {
     return Bounds{(few->usual - share_at_most(few->better, n, a) * few->best_by) / unit,

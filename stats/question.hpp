@@ -24,6 +24,16 @@ enum class Asking {
 };
 std::string_view to_string(Asking);
 
+// How a question is decided; the suite chooses before the data are seen. See methods.hpp.
+enum class Deciding {
+  paired_mean,   // bootstrap-t, Student's t below 30 seeds
+  student,       // Student's t of the differences, whatever their number
+  signed_rank,   // Wilcoxon's signed rank test, with the pseudomedian
+  sign_flips,    // permutation test of the mean by flipped signs
+  sign,          // sign test, with the median
+  paired_shares  // two shares of the same seeds: values are 0 and 1, never relative
+};
+
 // One metric to be decided; what is not reached has been replaced by the horizon. All values are finite.
 struct Question {
   Pairs pairs;
@@ -33,6 +43,7 @@ struct Question {
   bool same_policy = false;
   Where where;  // of the margin, for errors
   Asking asking = Asking::not_worse;
+  Deciding method = Deciding::paired_mean;
 };
 
 enum class Answer { pass, fail, inconclusive };
@@ -57,6 +68,8 @@ struct Ruling {
   std::optional<double> pairing_gain;       // variance of unpaired / paired mean difference, where both vary
   std::optional<std::size_t> seeds_needed;  // about so many would decide
   std::string_view method;                  // "bootstrap-t", "Student's t", "deterministic", ...
+  std::string law;                          // what p and interval come from: "exact", "10,000 resamples" ...
+  std::string_view assumes;                 // of the seeds, beyond that they are independent; may be empty
   std::string note;                         // what a reader must know, may be empty
 };
 

@@ -1,5 +1,7 @@
 #include "stats/resample.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
@@ -11,71 +13,121 @@
 namespace retrygate::stats {
 namespace {
 
-// What is resampled: per seed a term whose mean leads to the effect. For a difference the centred
-// difference; for a ratio the pair itself, scaled by the baseline's mean so that moments stay near 1.
+// What is resampled: per seed a term whose mean leads to the effect, centred so that nothing large cancels.
+// Of a difference the difference less its mean; of a ratio the baseline by its mean, and what of the
+// candidate the ratio of the means leaves unexplained.
 struct Scaled {
-  std::vector<double> b, c;
-  double centre = 0;  // of a difference: its mean, not the difference of two means, which cancels
+  std::vector<double> term;      // mean 0, the largest 1 or -1, so that squares neither overflow nor vanish
+  double unit = 1;               // of the terms
+  std::vector<double> baseline;  // of a ratio: mean 1
+  double effect = 0;
 };
+
+void shrink(Scaled& s) {
+  double largest = 0;
+  for (const double v : s.term) largest = std::max(largest, std::abs(v));
+  if (!(largest > 0)) return;
+  s.unit = largest;
+  for (double& v : s.term) v /= largest;
+}
+
+void centre(std::vector<double>& x, double& taken_out) {
+  // A second pass takes out what rounding left of a large offset.
+  for (int pass = 0; pass < 2; ++pass) {
+    const double m = mean(x);
+    for (double& v : x) v -= m;
+    taken_out += m;
+  }
+}
 
 Scaled scaled(const Pairs& pairs) {
   const std::size_t n = pairs.baseline.size();
-  Scaled s{std::vector<double>(n), std::vector<double>(n), 0};
-  if (pairs.relative) {
-    const double unit = mean(pairs.baseline);
-    for (std::size_t i = 0; i < n; ++i) {
-      s.b[i] = pairs.baseline[i] / unit;
-      s.c[i] = pairs.candidate[i] / unit;
-    }
+  Scaled s{std::vector<double>(n), 1, {}, 0};
+  if (!pairs.relative) {
+    for (std::size_t i = 0; i < n; ++i) s.term[i] = pairs.candidate[i] - pairs.baseline[i];
+    centre(s.term, s.effect);
+    shrink(s);
     return s;
   }
-  for (std::size_t i = 0; i < n; ++i) s.c[i] = pairs.candidate[i] - pairs.baseline[i];
-  const double centre = mean(s.c);
-  for (double& v : s.c) v -= centre;
-  // A second pass takes out what rounding left of a large offset.
-  const double rest = mean(s.c);
-  for (double& v : s.c) v -= rest;
-  s.centre = centre + rest;
+  const double unit = mean(pairs.baseline), ratio = mean(pairs.candidate) / unit;
+  for (std::size_t i = 0; i < n; ++i) {
+    s.baseline.push_back(pairs.baseline[i] / unit);
+    s.term[i] = pairs.candidate[i] / unit - ratio * s.baseline[i];
+  }
+  double rest = 0;
+  centre(s.term, rest);
+  shrink(s);
+  s.effect = ratio - 1 + rest;
   return s;
 }
 
-// What a metric needs of every seed: c, cc; of a ratio also b, bb, bc.
+// What a metric needs of every seed: t, tt; of a ratio also b, bb, bt.
 Eigen::Index columns_of(const Pairs& pairs) { return pairs.relative ? 5 : 2; }
 
-// Resamples that are counted and multiplied at once: small enough to stay in the cache, and always the same,
-// so that the sums are the same on any number of threads.
-constexpr Eigen::Index resamples_a_block = 256;
-
 struct MeanMoments {
-  double c, cc, b = 0, bb = 0, bc = 0;
+  double t, tt, b = 1, bb = 1, bt = 0;
 };
 
-// Effect and standard error from the moments of one (re)sample.
-std::pair<double, double> effect_of(const MeanMoments& m, bool relative, double n) {
-  if (!relative) return {m.c, std::sqrt(std::max(0.0, m.cc - m.c * m.c) / (n - 1))};
-  const double ratio = m.c / m.b;
-  const double variance = m.cc - 2 * ratio * m.bc + ratio * ratio * m.bb;
-  return {ratio - 1, std::sqrt(std::max(0.0, variance) / (n - 1)) / std::abs(m.b)};
+// How far the effect of a resample is off, in its own standard errors. A resample without spread says only on
+// which side it lies.
+double studentized(const MeanMoments& m, bool relative, double n) {
+  const double off = m.t / m.b;
+  const double variance = relative ? m.tt - 2 * off * m.bt + off * off * m.bb : m.tt - m.t * m.t;
+  const double se = std::sqrt(std::max(0.0, variance) / (n - 1)) / std::abs(m.b);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  return se > 0 ? off / se : off > 0 ? infinite : off < 0 ? -infinite : 0;
+}
+
+// Columns that are summed together: as many as the registers of any machine of 64 bits hold.
+constexpr Eigen::Index lanes = 16;
+using Sums = Eigen::Array<double, lanes, 1>;
+// The moments of each seed stand together, so that a drawn seed is one piece of memory.
+using SeedMoments = Eigen::Array<double, lanes, Eigen::Dynamic>;
+
+// Resamples of one piece of work: always the same, so that the sums are the same on any number of threads.
+constexpr std::size_t resamples_a_block = 256;
+
+// Places 0 .. n-1, two from each draw of 64 bits. Source: Lemire, "Fast random integer generation in an
+// interval", 2019.
+void draw_places(Rng& rng, std::uint32_t n, std::vector<std::uint32_t>& places) {
+  const std::uint32_t short_part = (0 - n) % n;
+  const auto place = [&](std::uint64_t half) {
+    std::uint64_t product = half * n;
+    while (static_cast<std::uint32_t>(product) < short_part) product = (rng.bits() >> 32) * n;
+    return static_cast<std::uint32_t>(product >> 32);
+  };
+  std::size_t i = 0;
+  for (; i + 1 < places.size(); i += 2) {
+    const std::uint64_t bits = rng.bits();
+    places[i] = place(bits >> 32);
+    places[i + 1] = place(bits & 0xffffffff);
+  }
+  if (i < places.size()) places[i] = place(rng.bits() >> 32);
+}
+
+Sums sum_of(const SeedMoments& moments, const std::vector<std::uint32_t>& places) {
+  Sums sum = Sums::Zero();
+  std::size_t i = 0;
+  for (; i + 3 < places.size(); i += 4)
+    sum += (moments.col(places[i]) + moments.col(places[i + 1])) +
+           (moments.col(places[i + 2]) + moments.col(places[i + 3]));
+  for (; i < places.size(); ++i) sum += moments.col(places[i]);
+  return sum;
 }
 
 }  // namespace
 
 Studentized estimate(const Pairs& pairs) {
   const Scaled s = scaled(pairs);
-  const auto n = static_cast<double>(s.c.size());
-  Studentized result;
-  double squares = 0;
-  if (pairs.relative) {
-    result.effect = mean(s.c) / mean(s.b) - 1;
-    for (std::size_t i = 0; i < s.c.size(); ++i) {
-      const double rest = s.c[i] - (1 + result.effect) * s.b[i];
-      squares += rest * rest;
-    }
-  } else {
-    result.effect = s.centre;
-    for (const double v : s.c) squares += v * v;
+  const auto n = static_cast<double>(s.term.size());
+  double squares = 0, cubes = 0;
+  for (const double v : s.term) {
+    squares += v * v;
+    cubes += v * v * v;
   }
-  result.se = std::sqrt(squares / (n - 1) / n);
+  Studentized result{s.effect, s.unit * std::sqrt(squares / (n - 1) / n), 0, {}};
+  if (n > 2 && squares > 0)
+    result.skewness = cubes / n / std::pow(squares / n, 1.5) * std::sqrt(n * (n - 1)) / (n - 2);
   return result;
 }
 
@@ -83,58 +135,58 @@ std::vector<Studentized> bootstrap_t(std::span<const Pairs> metrics, int resampl
                                      unsigned threads) {
   std::vector<Studentized> results;
   if (metrics.empty()) return results;
-  const auto n = static_cast<Eigen::Index>(metrics.front().baseline.size());
+  const std::size_t n = metrics.front().baseline.size();
+  RG_ASSERT(n <= std::numeric_limits<std::uint32_t>::max(), fmt::format("{} seeds", n));
   std::vector<Eigen::Index> first;  // column of each metric
   Eigen::Index columns = 0;
   for (const Pairs& metric : metrics) {
     first.push_back(columns);
     columns += columns_of(metric);
   }
-  Eigen::MatrixXd moments(n, columns);
+  std::vector<SeedMoments> moments(static_cast<std::size_t>((columns + lanes - 1) / lanes),
+                                   SeedMoments::Zero(lanes, static_cast<Eigen::Index>(n)));
   for (std::size_t m = 0; m < metrics.size(); ++m) {
     const Scaled s = scaled(metrics[m]);
-    const Eigen::Map<const Eigen::ArrayXd> b(s.b.data(), n), c(s.c.data(), n);
-    moments.col(first[m]) = c;
-    moments.col(first[m] + 1) = c * c;
-    if (metrics[m].relative) {
-      moments.col(first[m] + 2) = b;
-      moments.col(first[m] + 3) = b * b;
-      moments.col(first[m] + 4) = b * c;
+    for (std::size_t i = 0; i < n; ++i) {
+      Eigen::Index column = first[m];
+      const auto put = [&](double value) {
+        moments[static_cast<std::size_t>(column / lanes)](column % lanes, static_cast<Eigen::Index>(i)) =
+            value;
+        ++column;
+      };
+      const double t = s.term[i];
+      put(t);
+      put(t * t);
+      if (!metrics[m].relative) continue;
+      const double b = s.baseline[i];
+      put(b);
+      put(b * b);
+      put(b * t);
     }
     results.push_back(estimate(metrics[m]));
     results.back().replicates.resize(static_cast<std::size_t>(resamples));
   }
   const StreamKey stream(seed, Stream::bootstrap);
-  const Eigen::Index blocks = (resamples + resamples_a_block - 1) / resamples_a_block;
-  in_parallel(static_cast<std::size_t>(blocks), threads, [&](std::size_t block) {
-    const Eigen::Index begin = static_cast<Eigen::Index>(block) * resamples_a_block;
-    using Counts = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    Counts counts = Counts::Zero(std::min(resamples_a_block, resamples - begin), n);
-    for (Eigen::Index r = 0; r < counts.rows(); ++r) {
-      Rng rng = stream.at(static_cast<std::uint64_t>(begin + r));
-      for (Eigen::Index i = 0; i < n; ++i)
-        counts(r, static_cast<Eigen::Index>(rng.below(static_cast<std::uint64_t>(n)))) += 1;
-    }
-    const Eigen::MatrixXd means = counts * moments / static_cast<double>(n);
-    for (std::size_t m = 0; m < metrics.size(); ++m) {
-      const Eigen::Index at = first[m];
-      const bool relative = metrics[m].relative;
-      const double centre = relative ? results[m].effect : 0;
-      for (Eigen::Index r = 0; r < counts.rows(); ++r) {
-        MeanMoments of_resample{means(r, at), means(r, at + 1)};
-        if (relative) {
-          of_resample.b = means(r, at + 2);
-          of_resample.bb = means(r, at + 3);
-          of_resample.bc = means(r, at + 4);
+  const auto all = static_cast<std::size_t>(resamples);
+  in_parallel((all + resamples_a_block - 1) / resamples_a_block, threads, [&](std::size_t block) {
+    std::vector<std::uint32_t> places(n);
+    Eigen::ArrayXd means(static_cast<Eigen::Index>(moments.size()) * lanes);
+    const std::size_t end = std::min(all, (block + 1) * resamples_a_block);
+    for (std::size_t r = block * resamples_a_block; r < end; ++r) {
+      Rng rng = stream.at(r);
+      draw_places(rng, static_cast<std::uint32_t>(n), places);
+      for (std::size_t part = 0; part < moments.size(); ++part)
+        means.segment<lanes>(static_cast<Eigen::Index>(part) * lanes) =
+            sum_of(moments[part], places) / static_cast<double>(n);
+      for (std::size_t m = 0; m < metrics.size(); ++m) {
+        const Eigen::Index at = first[m];
+        MeanMoments of_resample{means[at], means[at + 1]};
+        if (metrics[m].relative) {
+          of_resample.b = means[at + 2];
+          of_resample.bb = means[at + 3];
+          of_resample.bt = means[at + 4];
         }
-        const auto [effect, se] = effect_of(of_resample, relative, static_cast<double>(n));
-        // A resample without spread says only on which side it lies.
-        const double off = effect - centre;
-        const double infinite = std::numeric_limits<double>::infinity();
-        results[m].replicates[static_cast<std::size_t>(begin + r)] = se > 0    ? off / se
-                                                                     : off > 0 ? infinite
-                                                                     : off < 0 ? -infinite
-                                                                               : 0;
+        results[m].replicates[r] = studentized(of_resample, metrics[m].relative, static_cast<double>(n));
       }
     }
   });

@@ -1,6 +1,6 @@
-// The bars: our simulator and statistics against what a user would pick instead, all in one interleaved run.
+// The bars: our simulator against what a user would pick instead, all in one interleaved run.
 // Prints one line per bar: name, value, bar, verdict. Exit 1 when a bar is missed.
-// Usage: retrygate_bars [--rounds N] [--only TEXT] [--large] [--python CMD] [--r CMD] PEERS_DIR
+// Usage: retrygate_bars [--rounds N] [--only TEXT] [--large] [--python CMD] PEERS_DIR
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -21,7 +21,6 @@
 #include "sim/experiments/flaky.hpp"
 #include "sim/metrics.hpp"
 #include "sim/run.hpp"
-#include "stats/resample.hpp"
 
 namespace retrygate::bench {
 namespace {
@@ -29,7 +28,7 @@ namespace {
 struct Settings {
   int rounds = 5;
   std::string only, peers;
-  std::string python = "/usr/bin/python3", r = "Rscript";
+  std::string python = "/usr/bin/python3";
   bool large = false;  // the runs of 10^6 and 10^7 clients too
 };
 
@@ -200,7 +199,6 @@ int all(const Settings& settings) {
     if (want(name)) outcomes.push_back(faster(settings, name, us, peer, least, tolerance));
   };
   const std::string python = settings.python + " " + settings.peers + "/";
-  const std::string r = settings.r + " " + settings.peers + "/";
 
   const Contestant small = ours(storm_scenario(200), "full-jitter", 1000, storm_metrics);
   bar("storm, 200 clients: priority_queue", small, yardstick(200, Retry::full, 1000), 3.5);
@@ -259,24 +257,6 @@ int all(const Settings& settings) {
       ours(queueing_scenario(200'000, 0.85), "full-jitter:max_attempts=4", 1, {"requests", "completed"}),
       queueing_yardstick, 2, 0.05);
 
-  // Statistics: whole tasks.
-  std::vector<stats::Pairs> metrics(8);
-  Rng rng(Seed{1});
-  for (stats::Pairs& pairs : metrics) {
-    for (int i = 0; i < 200; ++i) {
-      pairs.baseline.push_back(0);
-      pairs.candidate.push_back(-std::log(1 - rng.unit()));
-    }
-  }
-  const Contestant bootstrap = [&] {
-    const double begin = now_s();
-    const auto done = stats::bootstrap_t(metrics, 10'000, Seed{1});
-    return done.empty() ? std::nullopt : std::optional(Score{(now_s() - begin) * 1e9, 0});
-  };
-  bar("bootstrap-t, 8 metrics x 200 x 10^4: SciPy", bootstrap, program(python + "scipy_peer.py bootstrap"),
-      8);
-  bar("bootstrap-t, 8 metrics x 200 x 10^4: R boot", bootstrap, program(r + "boot_peer.R bootstrap"), 20);
-
   const auto count = [&](Outcome what) { return std::count(outcomes.begin(), outcomes.end(), what); };
   fmt::print("{} met, {} missed, {} skipped (a peer that is not installed)\n", count(Outcome::met),
              count(Outcome::missed), count(Outcome::skipped));
@@ -303,8 +283,6 @@ int main(int argc, char** argv) {
       settings.only = value();
     else if (argument == "--python")
       settings.python = value();
-    else if (argument == "--r")
-      settings.r = value();
     else if (argument == "--large")
       settings.large = true;
     else

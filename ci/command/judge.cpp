@@ -11,6 +11,7 @@
 #include "ci/gate.hpp"
 #include "ci/json_io.hpp"
 #include "ci/suite.hpp"
+#include "stats/methods.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -98,6 +99,12 @@ ExitCode compare(const CompareCommand& options, const std::string& command) {
       scenarios.push_back(std::move(*scenario));
   }
   const auto asking = keep(parse_asking(options.question, {"--question", 1, 1}), errors);
+  std::optional<stats::Deciding> method = stats::Deciding::paired_mean;
+  const Where of_method{"--method", 1, 1};
+  if (!options.method.empty()) method = keep(stats::find_method(options.method, of_method), errors);
+  if (method) {
+    for (Error& error : method_faults(*method, margins, of_method)) errors.push_back(std::move(error));
+  }
   const bool judged =
       std::any_of(margins.begin(), margins.end(), [](const Margin& m) { return m.amount.has_value(); });
   if (options.until_decided && !judged && errors.empty())
@@ -117,7 +124,8 @@ ExitCode compare(const CompareCommand& options, const std::string& command) {
                            *seeds,
                            std::move(margins),
                            {"--scenario", 1, 1},
-                           *asking});
+                           *asking,
+                           *method});
   GateOptions gate{inconclusive(options.shown), options.threads};
   if (options.until_decided) gate.budget = options.budget;
   return report_on(suite, gate, options.shown, options.out, command, options.progress);

@@ -20,7 +20,7 @@ struct GateCommand {
 ExitCode gate(const GateCommand&, const std::string& command);
 
 struct CompareCommand {
-  std::string baseline, seeds = "1..200", out, over, question = "not-worse";
+  std::string baseline, seeds = "1..200", out, over, question = "not-worse", method;
   bool until_decided = false;
   std::uint64_t budget = 2000;
   std::vector<std::string> candidates, scenarios, metrics, set;

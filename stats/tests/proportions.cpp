@@ -9,6 +9,7 @@
 
 #include "stats/case.hpp"
 #include "stats/fisher.hpp"
+#include "stats/paired_shares.hpp"
 #include "stats/procedure.hpp"
 
 namespace retrygate::stats {
@@ -121,6 +122,24 @@ Result<Value> test_of_discordant(Reader& the_case) {
                         member("statistic_cc", test.chi_square_corrected), member("p_cc", test.p_corrected)});
 }
 
+Result<Value> difference_of_paired_shares(Reader& the_case) {
+  const TwoByTwo table = two_by_two(the_case);
+  Reader settings = params(the_case);
+  const double confidence = level(settings);
+  const double difference = number_or(settings, "difference", 0, -1, 1);
+  if (wrong(the_case)) return failure_of(the_case);
+  const PairedShares s{table.a + table.b + table.c + table.d, table.b, table.c};
+  const PairedTest test = test_paired_shares(s, difference);
+  const Interval interval = paired_interval(s, confidence), score = tango_interval(s, confidence);
+  const double z = tango_score(s, difference);
+  return to_value(Table{member(Status::ok), member("method", std::string(test.exact ? "exact" : "normal")),
+                        member("estimate", s.difference()), member("statistic", z),
+                        member("p_value", std::min(1.0, 2 * std::min(test.p_greater, test.p_less))),
+                        member("p_greater", test.p_greater), member("p_less", test.p_less),
+                        member("ci_low", interval.low), member("ci_high", interval.high),
+                        limits("tango", score)});
+}
+
 Result<Value> one_rate(Reader& the_case) {
   const Rate rate{whole(the_case, "events", 0, count_limit), positive(the_case, "exposure")};
   Reader settings = params(the_case);
@@ -174,6 +193,9 @@ void add_proportions(Shelf<Procedure>& shelf) {
              test_of_two_by_two});
   shelf.add({"mcnemar", "test of two proportions of the same pairs", "independent pairs",
              "McNemar 1947; Edwards 1948; Fagerland, Lydersen and Laake 2013 (mid p)", test_of_discordant});
+  shelf.add({"paired_proportions", "difference of two proportions of the same pairs, against any value",
+             "independent pairs", "Tango 1998; Hsueh, Liu and Chen 2001; Berger and Boos 1994",
+             difference_of_paired_shares});
   shelf.add({"poisson_rate_interval", "exact interval for a rate of events", "Poisson counts", "Garwood 1936",
              one_rate});
   shelf.add({"poisson_rate_ratio", "exact test and interval for the ratio of two rates",
