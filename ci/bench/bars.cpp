@@ -1,6 +1,8 @@
 // The bars: our simulator against what a user would pick instead, all in one interleaved run.
 // Prints one line per bar: name, value, bar, verdict. Exit 1 when a bar is missed.
 // Usage: retrygate_bars [--rounds N] [--only TEXT] [--large] [--python CMD] PEERS_DIR
+//        retrygate_bars --storm CLIENTS POLICY RUNS      our own runs alone, for a profiler; prints the
+//        requests
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -11,7 +13,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +23,10 @@
 #include "ci/bench/yardsticks.hpp"
 #include "policies/named.hpp"
 #include "sim/experiments/flaky.hpp"
+#include "sim/experiments/occ.hpp"
 #include "sim/metrics.hpp"
 #include "sim/run.hpp"
+#include "sim/sweep.hpp"
 
 namespace retrygate::bench {
 namespace {
@@ -28,7 +34,7 @@ namespace {
 struct Settings {
   int rounds = 5;
   std::string only, peers;
-  std::string python = "/usr/bin/python3";
+  std::string python = "/usr/bin/python3", self;
   bool large = false;  // the runs of 10^6 and 10^7 clients too
 };
 
@@ -99,6 +105,38 @@ Contestant ours(const Scenario& scenario, const char* reference, int repetitions
   };
 }
 
+// The study of contention for one row: five policies, 10 to 190 clients.
+std::optional<Score> contention() {
+  constexpr int repetitions = 10;
+  std::int64_t calls = 0;
+  const double begin = now_s();
+  for (const char* reference :
+       {"exponential:base=10ms,cap=2s,max_attempts=1000000",
+        "decorrelated:base=5ms,cap=2s,max_attempts=1000000",
+        "equal-jitter:base=10ms,cap=2s,max_attempts=1000000",
+        "full-jitter:base=10ms,cap=2s,max_attempts=1000000", "immediate:max_attempts=1000000"}) {
+    const AnyPolicy policy = must(find_policy(reference, {})).policy;
+    for (std::int64_t clients = 10; clients < 200; clients += 10) {
+      Contention row(policy, clients);
+      for (std::uint64_t seed = 1; seed <= repetitions; ++seed) calls += row.run(Seed{seed}).calls;
+    }
+  }
+  const auto all = static_cast<double>(calls);
+  return Score{(now_s() - begin) * 1e9 / all, all / repetitions};
+}
+
+// A sweep over seeds on so many threads; time of the whole.
+Contestant swept(unsigned threads) {
+  return [=, policies = std::vector{must(find_policy("full-jitter", {}))},
+          scenarios = std::vector{storm_scenario(200)}]() -> std::optional<Score> {
+    std::vector<std::uint64_t> seeds(4000);
+    std::iota(seeds.begin(), seeds.end(), 1);
+    const double begin = now_s();
+    const SampleTable table = must(sweep(policies, scenarios, seeds, storm_metrics, threads));
+    return Score{(now_s() - begin) * 1e9, static_cast<double>(table.cells.size())};
+  };
+}
+
 Contestant yardstick(std::uint64_t clients, Retry retry, int repetitions) {
   return [=]() -> std::optional<Score> {
     std::uint64_t requests = 0;
@@ -160,6 +198,36 @@ Outcome faster(const Settings& settings, const std::string& name, const Contesta
                 ratio >= least ? Outcome::met : Outcome::missed);
 }
 
+// Runs the storm alone, and says how many requests it took.
+int storm_alone(std::int64_t clients, const char* reference, int runs) {
+  const std::optional<Score> score = ours(storm_scenario(clients), reference, runs, storm_metrics)();
+  fmt::print("{:.0f}\n", score->result * runs);
+  return 0;
+}
+
+// Instructions per request by callgrind, which do not depend on what else the machine does: `many` runs less
+// one, so that what happens once is not counted.
+std::optional<double> instructions(const Settings& settings, std::int64_t clients, const char* reference,
+                                   int many) {
+  const auto count = [&](int runs) -> std::optional<std::pair<double, double>> {
+    const std::string command =
+        fmt::format("valgrind --tool=callgrind --callgrind-out-file=/dev/null {} --storm {} {} {} 2>&1",
+                    settings.self, clients, reference, runs);
+    std::FILE* pipe = ::popen(command.c_str(), "r");
+    if (pipe == nullptr) return std::nullopt;
+    double requests = 0, collected = 0;
+    for (char line[256]; std::fgets(line, sizeof line, pipe) != nullptr;) {
+      std::sscanf(line, "%lf", &requests);
+      if (const char* found = std::strstr(line, "Collected : ")) collected = std::atof(found + 12);
+    }
+    if (::pclose(pipe) != 0 || collected == 0) return std::nullopt;
+    return std::pair(requests, collected);
+  };
+  const auto one = count(1), all = count(many);
+  if (!one || !all) return std::nullopt;
+  return (all->second - one->second) / (all->first - one->first);
+}
+
 // Peak memory of a process of its own that does the work; nothing if it failed.
 std::optional<long> peak_kib(const std::function<void()>& work) {
   const pid_t child = ::fork();
@@ -209,6 +277,20 @@ int all(const Settings& settings) {
       yardstick(200, Retry::decorrelated, 1000), 3);
   bar("storm, 10^4 clients: priority_queue", ours(storm_scenario(10'000), "full-jitter", 20, storm_metrics),
       yardstick(10'000, Retry::full, 20), 3.5);
+  if (want("storm, 200 clients: two threads")) {
+    const Contestant two = swept(2), one = swept(1);
+    bar("storm, 200 clients: two threads against one", two, one, 1.75);
+  }
+  for (const auto& [clients, runs] : {std::pair(200, 21), std::pair(100'000, 2)}) {
+    const std::string name = fmt::format("storm, {} clients: instructions a request", clients);
+    if (!want(name)) continue;
+    const auto counted = instructions(settings, clients, "full-jitter", runs);
+    outcomes.push_back(report(name, counted ? fmt::format("{:.0f}", *counted) : "-", "<= 350",
+                              !counted          ? Outcome::skipped
+                              : *counted <= 350 ? Outcome::met
+                                                : Outcome::missed));
+  }
+  bar("contention for a row, the whole study: Python", contention, program(python + "occ.py 1"), 50, 0.05);
   if (settings.large) {
     bar("storm, 10^6 clients: priority_queue",
         ours(storm_scenario(1'000'000), "full-jitter", 1, storm_metrics),
@@ -274,6 +356,9 @@ int all(const Settings& settings) {
 
 int main(int argc, char** argv) {
   retrygate::bench::Settings settings;
+  settings.self = argv[0];
+  if (argc == 5 && std::string_view(argv[1]) == "--storm")
+    return retrygate::bench::storm_alone(std::atoll(argv[2]), argv[3], std::atoi(argv[4]));
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     const auto value = [&] { return ++i < argc ? argv[i] : ""; };

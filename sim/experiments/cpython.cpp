@@ -37,27 +37,16 @@ CPythonRandom::CPythonRandom(std::uint64_t seed) {
 }
 
 void CPythonRandom::refill() {
-  for (std::size_t i = 0; i < words; ++i) {
-    const std::uint32_t y = (state_[i] & 0x80000000U) | (state_[(i + 1) % words] & 0x7fffffffU);
-    state_[i] = state_[(i + 397) % words] ^ (y >> 1) ^ ((y & 1U) != 0 ? 0x9908b0dfU : 0U);
-  }
+  constexpr std::size_t ahead = 397;
+  const auto twisted = [&](std::size_t i, std::size_t next) {
+    const std::uint32_t y = (state_[i] & 0x80000000U) | (state_[next] & 0x7fffffffU);
+    return (y >> 1) ^ (-(y & 1U) & 0x9908b0dfU);
+  };
+  for (std::size_t i = 0; i < words - ahead; ++i) state_[i] = state_[i + ahead] ^ twisted(i, i + 1);
+  for (std::size_t i = words - ahead; i < words - 1; ++i)
+    state_[i] = state_[i - (words - ahead)] ^ twisted(i, i + 1);
+  state_[words - 1] = state_[ahead - 1] ^ twisted(words - 1, 0);
   next_ = 0;
-}
-
-std::uint32_t CPythonRandom::bits32() {
-  if (next_ == words) refill();
-  std::uint32_t y = state_[next_++];
-  y ^= y >> 11;
-  y ^= (y << 7) & 0x9d2c5680U;
-  y ^= (y << 15) & 0xefc60000U;
-  return y ^ (y >> 18);
-}
-
-double CPythonRandom::random() {
-  ++draws_;
-  const std::uint32_t a = bits32() >> 5;
-  const std::uint32_t b = bits32() >> 6;
-  return (static_cast<double>(a) * 67108864.0 + static_cast<double>(b)) * (1.0 / 9007199254740992.0);
 }
 
 double CPythonRandom::expovariate(double rate) { return -std::log(1.0 - random()) / rate; }

@@ -13,8 +13,21 @@ class CPythonRandom {
  public:
   explicit CPythonRandom(std::uint64_t seed);  // random.seed(seed)
 
-  std::uint32_t bits32();  // getrandbits(32)
-  double random();         // [0, 1), 53 bits of two words
+  std::uint32_t bits32() {  // getrandbits(32)
+    if (next_ == words) [[unlikely]]
+      refill();
+    std::uint32_t y = state_[next_++];
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680U;
+    y ^= (y << 15) & 0xefc60000U;
+    return y ^ (y >> 18);
+  }
+  double random() {  // [0, 1), 53 bits of two words
+    ++draws_;
+    const std::uint32_t a = bits32() >> 5;
+    const std::uint32_t b = bits32() >> 6;
+    return (static_cast<double>(a) * 67108864.0 + static_cast<double>(b)) * (1.0 / 9007199254740992.0);
+  }
   double uniform(double a, double b) { return a + (b - a) * random(); }
   double expovariate(double rate);                // mean 1 / rate
   std::uint64_t draws() const { return draws_; }  // calls of random(), through the others too

@@ -21,11 +21,21 @@ struct Outage {
 };
 using Outages = std::vector<Outage>;  // sorted by begin
 
-bool covered(const Outages& outages, double now) {
-  const auto after = std::upper_bound(outages.begin(), outages.end(), now,
-                                      [](double t, const Outage& o) { return t < o.begin; });
-  return after != outages.begin() && now < std::prev(after)->reached;
-}
+// Does some outage cover the moment? One asks nearly in order, so the place of the last answer is never far
+// off.
+class Coverage {
+ public:
+  explicit Coverage(const Outages& outages) : outages_(outages) {}
+  bool down(double now) {
+    while (begun_ < outages_.size() && outages_[begun_].begin <= now) ++begun_;
+    while (begun_ > 0 && now < outages_[begun_ - 1].begin) --begun_;
+    return begun_ > 0 && now < outages_[begun_ - 1].reached;
+  }
+
+ private:
+  const Outages& outages_;
+  std::size_t begun_ = 0;  // outages before or at the moment last asked about
+};
 
 // The script's down(): a cursor that never goes back.
 class ForwardCursor {
@@ -73,10 +83,14 @@ double wait(Wait kind, std::int64_t request, int attempt, Chance& chance) {
   return std::ldexp(40.0, attempt - 1) * chance.jitter(request, attempt);
 }
 
-double quantile(std::vector<double>& times, double q) {
+std::size_t rank(double q, std::size_t n) { return static_cast<std::size_t>(q * static_cast<double>(n)); }
+
+// sorted[rank(q, n)], where all before `from` are at most as large as the rest.
+double quantile(std::vector<double>& times, double q, std::size_t from) {
   if (times.empty()) return 0;
-  const auto at = times.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(times.size()));
-  std::nth_element(times.begin(), at, times.end());
+  const auto place = [&](std::size_t i) { return times.begin() + static_cast<std::ptrdiff_t>(i); };
+  const auto at = place(rank(q, times.size()));
+  std::nth_element(place(from), at, times.end());
   return *at;
 }
 
@@ -88,6 +102,7 @@ struct World {
 
 FlakyRow run(std::string_view name, Wait kind, int max_attempts, const World& world, Chance& chance) {
   FlakyRow row{.policy = name};
+  Coverage coverage(world.outages);
   ForwardCursor cursor(world.outages);
   std::vector<double> times;
   times.reserve(FlakyResult::requests);
@@ -99,7 +114,7 @@ FlakyRow run(std::string_view name, Wait kind, int max_attempts, const World& wo
     double now = arrival;
     for (int attempt = 1; attempt <= max_attempts; ++attempt) {
       ++row.attempts;
-      const bool truth = covered(world.outages, now);
+      const bool truth = coverage.down(now);
       const bool told = world.variant == FlakyVariant::literal ? cursor.down(now) : truth;
       if (truth) ++row.truly_down;
       if (truth && !told) ++row.answered_up;
@@ -120,8 +135,8 @@ FlakyRow run(std::string_view name, Wait kind, int max_attempts, const World& wo
   row.successes = static_cast<std::int64_t>(times.size());
   if (!times.empty()) row.mean_ms = static_cast<double>(sum / static_cast<long double>(times.size()));
   row.mean_all_ms = static_cast<double>(sum_all / static_cast<long double>(FlakyResult::requests));
-  row.p95_ms = quantile(times, 0.95);
-  row.p99_ms = quantile(times, 0.99);
+  row.p95_ms = quantile(times, 0.95, 0);
+  row.p99_ms = quantile(times, 0.99, rank(0.95, times.size()));
   return row;
 }
 
