@@ -348,7 +348,7 @@ std::optional<Finding> no_unsafe_repeat(const std::vector<Seen>& all, const Rule
   return each(
       all, k,
       [](const Seen& s) {
-        return s.attempt->idempotent == false && !succeeded(s) && !surely_not_sent(s.attempt->status);
+        return s.attempt->idempotent == false && !succeeded(s) && !never_arrived(s.attempt->status);
       },
       [](const Seen& s) -> Complaint {
         if (s.stopped) return {};

@@ -20,7 +20,7 @@ bool excused(const Contract& c, Stop why) {
          (why == Stop::breaker && c.breaker);
 }
 
-bool surely_not_sent(Status s) {
+bool never_arrived(Status s) {
   using enum TransportError;
   const std::array never_left{dns, connect_refused, connect_timeout, tls};
   return std::any_of(never_left.begin(), never_left.end(),

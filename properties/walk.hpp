@@ -26,7 +26,7 @@ Status retryable(const Contract&);
 // May a call end so early for that reason: a time limit, a budget, a breaker that the contract has?
 bool excused(const Contract&, Stop why);
 // A request that ended so has surely not reached the server.
-bool surely_not_sent(Status);
+bool never_arrived(Status);
 
 struct Step {
   std::int64_t attempt = 1;

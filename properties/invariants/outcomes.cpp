@@ -81,7 +81,7 @@ Finding no_unsafe_repeat(const Subject& subject, const Trial& trial) {
   std::vector<Status> statuses;
   for (const Status s : failures()) {
     const auto& on = subject.contract.retry_on;
-    if (!surely_not_sent(s) && (!on || on->contains(s))) statuses.push_back(s);
+    if (!never_arrived(s) && (!on || on->contains(s))) statuses.push_back(s);
   }
   if (statuses.empty()) return {};
   // A lost answer first: that is what doubles orders.
