@@ -76,19 +76,19 @@ std::string_view to_string(Stop);
 // Wait that long after the end of this attempt and send again, or stop.
 class Decision {
  public:
-  static constexpr Decision wait(Duration delay) { return Decision(delay, Stop::success, false); }
-  static constexpr Decision stop(Stop why) { return Decision(Duration{}, why, true); }
+  static constexpr Decision wait(Duration delay) { return Decision(delay, waits); }
+  static constexpr Decision stop(Stop why) { return Decision(Duration{}, static_cast<std::uint8_t>(why)); }
 
-  constexpr bool stops() const { return stops_; }
-  constexpr Duration delay() const { return delay_; }  // of a wait
-  constexpr Stop why() const { return why_; }          // of a stop
+  constexpr bool stops() const { return how_ != waits; }
+  constexpr Duration delay() const { return delay_; }             // of a wait
+  constexpr Stop why() const { return static_cast<Stop>(how_); }  // of a stop
   constexpr bool operator==(const Decision&) const = default;
 
  private:
-  constexpr Decision(Duration delay, Stop why, bool stops) : delay_(delay), why_(why), stops_(stops) {}
+  static constexpr std::uint8_t waits = 255;
+  constexpr Decision(Duration delay, std::uint8_t how) : delay_(delay), how_(how) {}
   Duration delay_;
-  Stop why_;
-  bool stops_;
+  std::uint8_t how_;
 };
 
 std::string to_string(const Decision&);  // "wait 100ms", "stop: attempts"

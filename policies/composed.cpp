@@ -128,15 +128,28 @@ std::string to_string(const Parts& p) {
   return text + to_string(p.guards);
 }
 
-Decision Decorrelated::after(Client&, Call& call, const Attempt& attempt, Rng& rng) const {
-  if (const auto stop = last(parts.limits, attempt)) return Decision::stop(*stop);
-  const Duration base = parts.backoff.base;
-  Duration previous = call.previous == Duration{} ? base : call.previous;
-  if (parts.cap.kind == CapKind::before_jitter) previous = std::min(previous, parts.cap.limit);
-  Duration drawn = rng.between(base, std::max(base, previous * 3));
-  if (parts.cap.kind != CapKind::before_jitter) drawn = std::min(drawn, parts.cap.limit);
-  call.previous = drawn;
-  return within_time(parts.limits, attempt, drawn);
+Composed::Composed(Parts parts) : parts_(std::move(parts)) {
+  for (std::size_t i = 0; i < table_.ranges.size(); ++i)
+    table_.ranges[i] = range_of(static_cast<std::int64_t>(i) + 1);
+  if (parts_.cap.kind == CapKind::clamp) table_.clamp = parts_.cap.limit;
+  const Limits& limits = parts_.limits;
+  if (limits.retry_on || limits.idempotent_only || limits.elapsed != Duration::max() ||
+      limits.deadline != Duration::max())
+    return;
+  const auto retries = static_cast<std::uint64_t>(std::max<std::int64_t>(1, limits.max_attempts) - 1);
+  table_.size = std::min<std::uint64_t>(retries, table_.ranges.size());
+}
+
+Decision Composed::in_full(const Attempt& attempt, Rng& rng) const {
+  if (const auto stop = last(parts_.limits, attempt)) return Decision::stop(*stop);
+  const std::uint64_t before = static_cast<std::uint64_t>(attempt.number) - 1;
+  const auto range = before < table_.ranges.size() ? table_.ranges[before] : range_of(attempt.number);
+  return within_time(parts_.limits, attempt, std::min(table_.clamp, range.draw(rng)));
+}
+
+RetryTable::Range Composed::range_of(std::int64_t n) const {
+  const Span drawn = drawn_from(parts_.jitter, parts_.cap, ceiling(parts_.backoff, n));
+  return {drawn.lo, drawn.hi};
 }
 
 Duration PartsLaw::delay(Memory& memory, const Attempt& attempt, Rng& rng) const {

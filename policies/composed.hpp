@@ -5,6 +5,7 @@
 #include "policies/backoff.hpp"
 #include "policies/guarded.hpp"
 #include "policies/jitter.hpp"
+#include "policies/retry_table.hpp"
 
 namespace retrygate {
 
@@ -25,19 +26,30 @@ std::string to_string(
     const Parts&);  // "exponential base 100ms factor 2, full jitter, cap 5s hard, 12 attempts"
 
 // Growth, jitter, cap and limits alone, where the delay follows from the attempt's number: no memory.
-struct Composed {
-  Parts parts;
+class Composed {
+ public:
   using Client = Stateless;
   using Call = Stateless;
+  explicit Composed(Parts parts);
 
   Decision after(Client&, Call&, const Attempt& attempt, Rng& rng) const {
-    if (const auto stop = last(parts.limits, attempt)) return Decision::stop(*stop);
-    return within_time(parts.limits, attempt,
-                       delay(parts.jitter, parts.cap, ceiling(parts.backoff, attempt.number), rng));
+    if (attempt.outcome.status.succeeded()) return Decision::stop(Stop::success);
+    if (!table_.decides(attempt.number, attempt.outcome.status) || attempt.deadline != Instant::never())
+        [[unlikely]]
+      return in_full(attempt, rng);
+    return Decision::wait(table_.delay(attempt.number, rng));
   }
-  Contract contract() const { return contract_of(parts); }
-  bool operator==(const Composed&) const = default;
-  friend std::string to_string(const Composed& p) { return to_string(p.parts); }
+  const RetryTable& retry_table() const { return table_; }
+  Contract contract() const { return contract_of(parts_); }
+  bool operator==(const Composed& other) const { return parts_ == other.parts_; }
+  friend std::string to_string(const Composed& p) { return to_string(p.parts_); }
+
+ private:
+  RetryTable::Range range_of(std::int64_t n) const;  // what retry n draws from
+  Decision in_full(const Attempt&, Rng&) const;
+
+  Parts parts_;
+  RetryTable table_;
 };
 
 // delay = U[base, 3 * previous delay], previous = base at first. With cap kind clamp or hard the draw is
@@ -50,7 +62,16 @@ struct Decorrelated {
     Duration previous;  // 0 before the first retry
   };
 
-  Decision after(Client&, Call& call, const Attempt& attempt, Rng& rng) const;
+  Decision after(Client&, Call& call, const Attempt& attempt, Rng& rng) const {
+    if (const auto stop = last(parts.limits, attempt)) return Decision::stop(*stop);
+    const Duration base = parts.backoff.base;
+    Duration previous = call.previous == Duration{} ? base : call.previous;
+    if (parts.cap.kind == CapKind::before_jitter) previous = std::min(previous, parts.cap.limit);
+    Duration drawn = rng.between(base, std::max(base, previous * 3));
+    if (parts.cap.kind != CapKind::before_jitter) drawn = std::min(drawn, parts.cap.limit);
+    call.previous = drawn;
+    return within_time(parts.limits, attempt, drawn);
+  }
   Contract contract() const { return contract_of(parts); }
   bool operator==(const Decorrelated&) const = default;
   friend std::string to_string(const Decorrelated& p) { return to_string(p.parts); }

@@ -72,12 +72,6 @@ inline Span drawn_from(const Jitter& jitter, const Cap& cap, Duration ceiling) {
   return cap.kind == CapKind::hard ? below_cap(drawn, cap.limit) : drawn;
 }
 
-inline Duration delay(const Jitter& jitter, const Cap& cap, Duration ceiling, Rng& rng) {
-  const Span drawn = drawn_from(jitter, cap, ceiling);
-  const Duration d = drawn.lo == drawn.hi ? drawn.lo : rng.between(drawn.lo, drawn.hi);
-  return cap.kind == CapKind::clamp ? std::min(cap.limit, d) : d;
-}
-
 // delay = base / 1.4 * (f(n - 1 + U) - f(n - 2 + U')), f(t) = 2^t tanh(sqrt(4 t)), U' the draw of the retry
 // before; the second f is 0 at the first retry. `reached` carries f from retry to retry.
 // Source: Polly, RetryHelper.DecorrelatedJitterBackoffV2 (8.7); there too an infinite f means the longest

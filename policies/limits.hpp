@@ -27,7 +27,7 @@ struct Limits {
 };
 
 // Is this a failure that the policy would retry if nothing else forbade it?
-inline bool worth_another_try(const Limits& limits, const Attempt& attempt) {
+[[gnu::always_inline]] inline bool worth_another_try(const Limits& limits, const Attempt& attempt) {
   const Status status = attempt.outcome.status;
   if (status.succeeded() || cancelled(status)) return false;
   if (limits.retry_on && !limits.retry_on->contains(status)) return false;
@@ -35,7 +35,7 @@ inline bool worth_another_try(const Limits& limits, const Attempt& attempt) {
 }
 
 // Why this attempt is the last whatever the delay would be, if it is.
-inline std::optional<Stop> last(const Limits& limits, const Attempt& attempt) {
+[[gnu::always_inline]] inline std::optional<Stop> last(const Limits& limits, const Attempt& attempt) {
   if (attempt.outcome.status.succeeded()) return Stop::success;
   if (!worth_another_try(limits, attempt))
     return cancelled(attempt.outcome.status) ? Stop::cancelled : Stop::not_retryable;
@@ -44,7 +44,11 @@ inline std::optional<Stop> last(const Limits& limits, const Attempt& attempt) {
 }
 
 // Wait, unless the next attempt would then start too late.
-inline Decision within_time(const Limits& limits, const Attempt& attempt, Duration delay) {
+[[gnu::always_inline]] inline Decision within_time(const Limits& limits, const Attempt& attempt,
+                                                   Duration delay) {
+  if (limits.elapsed == Duration::max() && limits.deadline == Duration::max() &&
+      attempt.deadline == Instant::never()) [[likely]]
+    return Decision::wait(delay);
   if (limits.at_elapsed != AtElapsed::stop && limits.elapsed != Duration::max()) {
     const Duration left = limits.elapsed - (attempt.finished - attempt.call_started);
     if (left <= Duration{}) return Decision::stop(Stop::deadline);

@@ -12,6 +12,7 @@
 #include "policies/attempt.hpp"
 #include "policies/base/rng.hpp"
 #include "policies/contract.hpp"
+#include "policies/retry_table.hpp"
 
 namespace retrygate {
 
@@ -44,14 +45,21 @@ concept Gatekeeper = Policy<P> && requires(const P p, typename P::Client& client
   { p.before(client, call, attempt, now, rng) } -> std::same_as<Decision>;
 };
 
+// Optional: decisions that a simulator may make by itself. `after` decides the same with the same draws.
+template <class P>
+concept Tabled = Policy<P> && std::is_empty_v<typename P::Client> && std::is_empty_v<typename P::Call> &&
+    requires(const P p) {
+  { p.retry_table() } -> std::same_as<const RetryTable&>;
+};
+
 // Any Policy. Cheap to copy; the held value never changes.
 class AnyPolicy {
  public:
   template <class P>
   requires(!std::same_as<P, AnyPolicy>) && Policy<P>  // in this order: is it one itself? would go in circles
-  AnyPolicy(P policy)
+      AnyPolicy(P policy)
       : value_(std::make_shared<const P>(std::move(policy))),
-        table_(&table_of<P>) {}  // NOLINT: meant to convert
+  table_(&table_of<P>) {}  // NOLINT: meant to convert
 
   // Bytes of one client's and one call's slot; 0 when the policy keeps no such memory.
   std::size_t client_bytes() const { return table_->client_bytes; }
@@ -68,6 +76,7 @@ class AnyPolicy {
   Decision before(std::byte* client, std::byte* call, std::int64_t attempt, Instant now, Rng& rng) const {
     return table_->before(value_.get(), client, call, attempt, now, rng);
   }
+  const RetryTable* retry_table() const { return table_->retry_table(value_.get()); }  // none: always ask
   Contract contract() const { return table_->contract(value_.get()); }
   friend std::string to_string(const AnyPolicy& p) { return p.table_->text(p.value_.get()); }
   friend bool operator==(const AnyPolicy& a, const AnyPolicy& b) {
@@ -82,6 +91,7 @@ class AnyPolicy {
     bool gates;
     Decision (*after)(const void*, std::byte*, std::byte*, const Attempt&, Rng&);
     Decision (*before)(const void*, std::byte*, std::byte*, std::int64_t, Instant, Rng&);
+    const RetryTable* (*retry_table)(const void*);
     Contract (*contract)(const void*);
     std::string (*text)(const void*);
     bool (*equal)(const void*, const void*);
@@ -125,6 +135,12 @@ class AnyPolicy {
         } else {
           return Decision::wait({});
         }
+      },
+      [](const void* value) -> const RetryTable* {
+        if constexpr (Tabled<P>)
+          return &as<P>(value).retry_table();
+        else
+          return nullptr;
       },
       [](const void* value) { return as<P>(value).contract(); },
       [](const void* value) -> std::string { return to_string(as<P>(value)); },

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 namespace retrygate {
@@ -39,6 +38,49 @@ class Ring {
   std::size_t head_ = 0, tail_ = 0, mask_ = 0;
 };
 
+// A heap with four children per node: half the levels of a binary one. The least T is the top.
+template <class T>
+class QuadHeap {
+ public:
+  QuadHeap() = default;
+  QuadHeap(std::size_t n, const T& each) : items_(n, each) {}
+
+  bool empty() const { return items_.empty(); }
+  std::size_t size() const { return items_.size(); }
+  void clear() { items_.clear(); }
+  const T& top() const { return items_[0]; }
+  void pop() {
+    const T last = items_.back();
+    items_.pop_back();
+    if (!items_.empty()) replace(last);
+  }
+  // Pops the top and pushes another item.
+  void replace(const T& item) {
+    T* const items = items_.data();
+    const std::size_t n = items_.size();
+    std::size_t i = 0;
+    for (;;) {
+      const std::size_t first = 4 * i + 1, end = std::min(first + 4, n);
+      if (first >= end) break;
+      std::size_t least = first;
+      for (std::size_t j = first + 1; j < end; ++j) least = items[j] < items[least] ? j : least;
+      if (!(items[least] < item)) break;
+      items[i] = items[least];
+      i = least;
+    }
+    items[i] = item;
+  }
+  void push(const T& item) {
+    std::size_t i = items_.size();
+    items_.push_back(item);
+    for (; i > 0 && item < items_[(i - 1) / 4]; i = (i - 1) / 4) items_[i] = items_[(i - 1) / 4];
+    items_[i] = item;
+  }
+
+ private:
+  std::vector<T> items_;
+};
+
 // The least T first. T is ordered by <.
 template <class T>
 class Lane {
@@ -50,26 +92,24 @@ class Lane {
     heap_.clear();
   }
   void push(const T& item) {
-    if (ring_.empty() || !(item < ring_.back())) {
+    if (ring_.empty() || !(item < ring_.back()))
       ring_.push(item);
-    } else {
-      heap_.push_back(item);
-      std::push_heap(heap_.begin(), heap_.end(), after);
-    }
+    else
+      heap_.push(item);
   }
-  const T& front() const { return heap_first() ? heap_.front() : ring_.front(); }
+  const T& front() const { return heap_first() ? heap_.top() : ring_.front(); }
   void pop() {
-    if (!heap_first()) return ring_.pop();
-    std::pop_heap(heap_.begin(), heap_.end(), after);
-    heap_.pop_back();
+    if (heap_first())
+      heap_.pop();
+    else
+      ring_.pop();
   }
 
  private:
-  static bool after(const T& a, const T& b) { return b < a; }
-  bool heap_first() const { return !heap_.empty() && (ring_.empty() || heap_.front() < ring_.front()); }
+  bool heap_first() const { return !heap_.empty() && (ring_.empty() || heap_.top() < ring_.front()); }
 
   Ring<T> ring_;
-  std::vector<T> heap_;
+  QuadHeap<T> heap_;
 };
 
 }  // namespace retrygate

@@ -212,19 +212,20 @@ TEST(Always, TimeHasNoUnit) {
   });
 }
 
-template <class Delta>
+template <class Windows>
 void windows_agree_with_brute_force(Rng& rng) {
   std::vector<std::int64_t> times;
   std::int64_t now = 0;
-  const std::uint64_t reach = std::uint64_t{1} << rng.below(40);  // gaps that fit a Delta, and others
+  const std::uint64_t reach = std::uint64_t{1} << rng.below(40);  // gaps that fit a difference, and others
   for (std::uint64_t i = rng.below(300); i > 0; --i)
     times.push_back(now += static_cast<std::int64_t>(rng.below(reach)));
   const std::vector<Duration> widths = {Duration::ns(1),
                                         Duration::ns(static_cast<std::int64_t>(1 + rng.below(reach))),
                                         Duration::ns(static_cast<std::int64_t>(1 + rng.below(50 * reach)))};
-  Windows<Delta> windows;
+  Windows windows;
   windows.start(widths);
   for (const std::int64_t t : times) windows.add(t);
+  windows.finish();
   for (std::size_t w = 0; w < widths.size(); ++w) {
     std::int64_t most = 0;
     for (std::size_t i = 0; i < times.size(); ++i) {
@@ -239,20 +240,49 @@ void windows_agree_with_brute_force(Rng& rng) {
 TEST(Windows, AgreeWithBruteForce) {
   Rng rng(Seed{1});
   for (int round = 0; round < 200; ++round) {
-    windows_agree_with_brute_force<std::uint16_t>(rng);
-    windows_agree_with_brute_force<std::uint32_t>(rng);
+    windows_agree_with_brute_force<StampWindows>(rng);
+    windows_agree_with_brute_force<DeltaWindows>(rng);
   }
 }
 
-TEST(Windows, GoOnThroughManyBlocks) {
-  // One stamp per 100 ns: any window of w holds ceil(w / 100) of them once so many have come. Blocks hold
-  // 8192.
-  Windows<std::uint16_t> windows;
-  windows.start({Duration::us(1), Duration::ms(5), Duration::ns(50)});
-  for (std::int64_t i = 0; i < 100'000; ++i) windows.add(100 * i);
-  EXPECT_EQ(windows.most(0), 10);
-  EXPECT_EQ(windows.most(1), 50'000);
-  EXPECT_EQ(windows.most(2), 1);
+TEST(Windows, AgreeWithEachOtherForLong) {
+  Rng rng(Seed{2});
+  for (const std::uint64_t pause : {1, 1000, 10'000'000}) {  // busy and quiet times take turns
+    StampWindows stamps;
+    DeltaWindows deltas;
+    const std::vector<Duration> widths = {Duration::us(3), Duration::ms(1), Duration::ms(40)};
+    stamps.start(widths);
+    deltas.start(widths);
+    std::int64_t now = 0;
+    for (int i = 0; i < 50'000; ++i) {
+      now += static_cast<std::int64_t>(rng.below(i / 5000 % 2 == 0 ? 500 : pause));
+      stamps.add(now);
+      deltas.add(now);
+    }
+    stamps.finish();
+    deltas.finish();
+    for (std::size_t w = 0; w < widths.size(); ++w) EXPECT_EQ(stamps.most(w), deltas.most(w));
+  }
+}
+
+// One stamp per 100 ns: any window of w holds ceil(w / 100) of them once so many have come. Blocks hold 8192
+// differences, 4096 stamps are gathered.
+template <class Windows>
+void windows_go_on() {
+  Windows windows;
+  for (int run = 0; run < 2; ++run) {  // the second finds the memory of the first
+    windows.start({Duration::us(1), Duration::ms(5), Duration::ns(50)});
+    for (std::int64_t i = 0; i < 100'000; ++i) windows.add(100 * i);
+    windows.finish();
+    EXPECT_EQ(windows.most(0), 10);
+    EXPECT_EQ(windows.most(1), 50'000);
+    EXPECT_EQ(windows.most(2), 1);
+  }
+}
+
+TEST(Windows, GoOnForLong) {
+  windows_go_on<StampWindows>();
+  windows_go_on<DeltaWindows>();
 }
 
 }  // namespace

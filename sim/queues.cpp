@@ -2,19 +2,50 @@
 
 namespace retrygate {
 
+// Node i has the children 16 i .. 16 i + 15, so a level of n nodes has the numbers n .. 2 n - 1; only groups
+// above a client are ever looked at.
+void WinnerTree::start(std::size_t clients) {
+  bits_ = client_bits(clients);
+  mask_ = (std::uint64_t{1} << bits_) - 1;
+  clients_ = clients;
+  leaves_ = 1;
+  while (leaves_ < clients) leaves_ *= fan;
+  nodes_.fit(2 * leaves_);
+  std::size_t groups = groups_of(clients);
+  for (std::size_t level = leaves_; level > 1; level /= fan, groups = groups_of(groups))
+    std::fill_n(nodes_.data() + level, fan * groups, none);
+  nodes_[1] = none;
+  attempts_.resize(clients);
+  planted_ = 0;
+}
+
+void WinnerTree::grow() {
+  double* const nodes = nodes_.data();
+  if (planted_ == 1) {
+    set(last_planted_, nodes[leaves_ + last_planted_]);
+  } else {
+    std::size_t groups = groups_of(clients_);
+    for (std::size_t level = leaves_; level > 1; level /= fan, groups = groups_of(groups)) {
+      for (std::size_t i = level / fan; i < level / fan + groups; ++i) nodes[i] = least_of(nodes + fan * i);
+    }
+  }
+  planted_ = 0;
+}
+
 void BucketRing::start(std::size_t clients) {
-  client_bits_ = std::max(1, static_cast<int>(std::bit_width(clients - 1)));
-  attempt_bits_ = 64 - width_bits - client_bits_;
-  client_mask_ = (std::uint64_t{1} << client_bits_) - 1;
+  const int client_bits = std::max(1, static_cast<int>(std::bit_width(clients - 1)));
+  attempt_bits_ = 64 - width_bits - client_bits;
+  client_mask_ = (std::uint64_t{1} << client_bits) - 1;
   attempt_mask_ = (std::uint64_t{1} << attempt_bits_) - 1;
   current_ = -1;
   base_ = 0;
-  sorted_.clear();
-  at_ = 0;
+  at_ = count_ = 0;
   next_ = never;
-  heads_.assign(buckets, {});
+  tails_.assign(buckets, none);
   occupied_.assign(buckets / 64, 0);
-  chunks_ = 0;
+  // One event a client, and every bucket may have a chunk that is not full.
+  words_.fit((clients / last_word + buckets + 1) * chunk_words);
+  used_ = 0;
   free_ = none;
   late_.start();
   beyond_.clear();
@@ -22,18 +53,18 @@ void BucketRing::start(std::size_t clients) {
   settle();
 }
 
-void BucketRing::add_chunk(Head& head, std::int64_t bucket) {
+std::uint32_t BucketRing::fresh_chunk(std::uint32_t tail, std::int64_t bucket) {
   std::uint32_t fresh = free_;
   if (fresh != none) {
-    free_ = chunk(fresh).next;
+    free_ = static_cast<std::uint32_t>(words_[fresh + last_word]);
   } else {
-    fresh = chunks_++;
-    if (fresh / slab_chunks == slabs_.size()) slabs_.emplace_back(new Chunk[slab_chunks]);  // not cleared
+    fresh = used_;
+    used_ += chunk_words;
   }
-  chunk(fresh).next = head.chunk;
-  head = {fresh, 0};
+  words_[fresh + last_word] = tail;
   const auto place = static_cast<std::size_t>(bucket & (buckets - 1));
   occupied_[place / 64] |= std::uint64_t{1} << place % 64;
+  return fresh;
 }
 
 std::int64_t BucketRing::next_in_ring() const {
@@ -60,8 +91,7 @@ void BucketRing::take_in_beyond() {
 }
 
 void BucketRing::load() {
-  sorted_.clear();
-  at_ = 0;
+  at_ = count_ = 0;
   if (beyond_first_ == next_) {
     // Nothing lies before it, so the ring may turn until it is the next one.
     current_ = next_ - 1;
@@ -72,15 +102,18 @@ void BucketRing::load() {
   base_ = bucket << width_bits;
   const auto place = static_cast<std::size_t>(bucket & (buckets - 1));
   occupied_[place / 64] &= ~(std::uint64_t{1} << place % 64);
-  Head& head = heads_[place];
-  for (std::size_t used = head.used; head.chunk != none; used = std::size(Chunk{}.events)) {
-    Chunk& c = chunk(head.chunk);
-    unsorted_.insert(unsorted_.end(), c.events, c.events + used);
-    const std::uint32_t emptied = head.chunk;
-    head.chunk = c.next;
-    c.next = free_;
-    free_ = emptied;
+  parts_.clear();
+  count_ = 0;
+  for (std::uint32_t tail = tails_[place]; tail != none;) {
+    const std::uint32_t used = tail % chunk_words, chunk = tail - used;
+    parts_.push_back({&words_[chunk], used});
+    count_ += used;
+    std::uint64_t& link = words_[chunk + last_word];
+    tail = static_cast<std::uint32_t>(link);
+    link = free_;
+    free_ = chunk;
   }
+  tails_[place] = none;
   sort();
   next_ = never;
   settle();
@@ -90,34 +123,43 @@ void BucketRing::load() {
 // std::sort.
 void BucketRing::sort() {
   constexpr std::uint32_t crowded = 32;
-  const std::size_t n = unsorted_.size();
-  sorted_.resize(n);
-  if (n <= crowded) {
-    sorted_.swap(unsorted_);
-    std::sort(sorted_.begin(), sorted_.end());
-    unsorted_.clear();
-    return;
+  if (count_ > sorted_.size()) sorted_.fit(2 * count_);
+  std::uint64_t* const sorted = sorted_.data();
+  const auto gather = [&] {
+    std::uint64_t* to = sorted;
+    for (const auto& part : parts_) to = std::copy(part.begin(), part.end(), to);
+  };
+  if (count_ <= crowded) {
+    gather();
+  } else {
+    const int bits = std::min(width_bits, static_cast<int>(std::bit_width(count_)));
+    const int shift = 64 - bits;
+    counts_.assign((std::size_t{1} << bits), 0);
+    std::uint32_t* const counts = counts_.data();
+    for (const auto& part : parts_) {
+      for (const std::uint64_t event : part) ++counts[event >> shift];
+    }
+    std::uint32_t sum = 0, most = 0;
+    for (std::uint32_t& n : counts_) {
+      most = std::max(most, n);
+      sum += n;
+      n = sum - n;
+    }
+    if (most > crowded) {
+      gather();
+      std::sort(sorted, sorted + count_);
+      return;
+    }
+    for (const auto& part : parts_) {
+      for (const std::uint64_t event : part) sorted[counts[event >> shift]++] = event;
+    }
   }
-  const int bits = std::min(width_bits, static_cast<int>(std::bit_width(n)) - 1);
-  const int shift = 64 - bits;
-  counts_.assign((std::size_t{1} << bits) + 1, 0);
-  for (const std::uint64_t event : unsorted_) ++counts_[(event >> shift) + 1];
-  const std::uint32_t most = *std::max_element(counts_.begin(), counts_.end());
-  if (most > crowded) {
-    sorted_.swap(unsorted_);
-    std::sort(sorted_.begin(), sorted_.end());
-    unsorted_.clear();
-    return;
-  }
-  for (std::size_t i = 1; i < counts_.size(); ++i) counts_[i] += counts_[i - 1];
-  for (const std::uint64_t event : unsorted_) sorted_[counts_[event >> shift]++] = event;
-  for (std::size_t i = 1; i < n; ++i) {
-    const std::uint64_t event = sorted_[i];
+  for (std::size_t i = 1; i < count_; ++i) {
+    const std::uint64_t event = sorted[i];
     std::size_t j = i;
-    for (; j > 0 && sorted_[j - 1] > event; --j) sorted_[j] = sorted_[j - 1];
-    sorted_[j] = event;
+    for (; j > 0 && sorted[j - 1] > event; --j) sorted[j] = sorted[j - 1];
+    sorted[j] = event;
   }
-  unsorted_.clear();
 }
 
 }  // namespace retrygate

@@ -62,7 +62,8 @@ void against_a_sorted_list() {
           queue.load();
         }
         ASSERT_EQ(queue.time(), least->time);
-        const Wake top = queue.top();
+        ASSERT_EQ(queue.top().client, least->client);
+        const Wake top = queue.take();
         ASSERT_EQ(top.client, least->client);
         ASSERT_EQ(top.attempt, least->attempt);
         now = top.time;
@@ -77,6 +78,45 @@ void against_a_sorted_list() {
           waits[top.client] = false;
         }
       }
+    }
+  }
+}
+
+// Planted together or one by one, some clients not at all.
+TEST(Queues, GrowWhatWasPlanted) {
+  for (const std::uint32_t clients : {1U, 2U, 16U, 17U, 300U, 5000U}) {
+    for (const std::uint32_t at_once : {1U, 3U, clients}) {
+      Rng rng(Seed{clients + at_once});
+      WinnerTree tree;
+      BucketRing ring;
+      WakeHeap heap;
+      tree.start(clients);
+      ring.start(clients);
+      heap.start(clients);
+      std::uint32_t planted = 0;
+      for (std::uint32_t client = 0; client < clients; ++client) {
+        if (rng.below(4) == 0) continue;
+        const Wake w{static_cast<std::int64_t>(rng.below(1'000'000'000)), client, 0, 1, client};
+        tree.plant(w);
+        ring.plant(w);
+        heap.plant(w);
+        if (++planted % at_once != 0) continue;
+        tree.grow();
+        ring.grow();
+      }
+      tree.grow();
+      ring.grow();
+      for (; planted > 0; --planted) {
+        if (!ring.ready()) ring.load();
+        ASSERT_EQ(tree.time(), heap.time());
+        ASSERT_EQ(ring.time(), heap.time());
+        ASSERT_EQ(tree.take().client, heap.top().client);
+        ASSERT_EQ(ring.take().client, heap.top().client);
+        tree.drop();
+        ring.drop();
+        heap.drop();
+      }
+      EXPECT_GT(tree.time(), 1'000'000'000);
     }
   }
 }

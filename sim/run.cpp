@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_set>
 
 #include "sim/metrics.hpp"
@@ -74,11 +75,8 @@ Latencies summary(std::vector<std::int64_t>& all) {
 }  // namespace
 
 struct Runner::Memory {
-  WinnerTree tree;
-  BucketRing buckets;
-  WakeHeap heap;
-  Windows<std::uint32_t> peaks_sparse, retry_peaks_sparse;
-  Windows<std::uint16_t> peaks_dense, retry_peaks_dense;
+  std::tuple<WinnerTree, BucketRing, WakeHeap> queues;
+  std::tuple<StampWindows, DeltaWindows> peaks, retry_peaks;
   Agenda agenda;
   Lane<Later> replies, timeouts, arrivals;
   std::vector<Live> live;
@@ -104,17 +102,18 @@ namespace {
 template <class Queue, bool Plain>
 class Loop {
   using Memory = Runner::Memory;
-  using Stamps = Windows<typename Queue::Delta>;
+  using Stamps = typename Queue::Stamps;
 
  public:
-  Loop(Memory& m, Queue& queue, Stamps& peaks, Stamps& retry_peaks, Chain& chain, const AnyPolicy& policy,
-       const Scenario& scenario, Seed seed, const RunOptions& options, const Measures& measures)
+  Loop(Memory& m, Chain& chain, const AnyPolicy& policy, const Scenario& scenario, Seed seed,
+       const RunOptions& options, const Measures& measures)
       : m_(m),
-        queue_(queue),
+        queue_(std::get<Queue>(m.queues)),
         agenda_(m.agenda),
-        peaks_(peaks),
-        retry_peaks_(retry_peaks),
+        peaks_(std::get<Stamps>(m.peaks)),
+        retry_peaks_(std::get<Stamps>(m.retry_peaks)),
         policy_(policy),
+        table_(policy.retry_table()),
         s_(scenario),
         measures_(measures),
         trace_(options.trace),
@@ -125,36 +124,41 @@ class Loop {
         network_key_(seed, Stream::network),
         loss_key_(seed, Stream::network, 1),
         think_key_(seed, Stream::arrivals, 1),
+        request_latency_(scenario.network.request),
+        reply_latency_(scenario.network.reply),
         chain_(chain),
         client_stride_(padded(policy.client_bytes())),
         call_stride_(padded(policy.call_bytes())) {
+    request_.chain = &chain_;
     fleet_ = is_fleet(s_);
     ordered_ =
         !fleet_ && policy.client_bytes() > 0 && (s_.calls > 1 || s_.arrivals.kind == Arrivals::Kind::trace);
     timeout_ = timeout_of(s_.attempt_timeout, s_);
     deadline_ = timeout_of(s_.call_deadline, s_);
     timed_ = timeout_ != never || deadline_ != never;
+    watches_recovery_ = measures_.recovery;
+    measures_peaks_ = !measures_.peaks.empty();
+    measures_retry_peaks_ = !measures_.retry_peaks.empty();
+    measures_spreads_ = !measures_.spreads.empty();
     may_repeat_ = measures_.duplicates && !s_.idempotent && (timed_ || s_.network.loss > 0);
     const auto fault_end = chain_.last_fault_end();
     fault_end_ = fault_end ? fault_end->since_start.ns() : never;
     prepare();
   }
 
-  // False when a call holds virtual time still.
-  bool play() {
-    for (;;) {
-      if (queue_.time() < agenda_.due()) {
-        if (!queue_.ready()) [[unlikely]]
-          queue_.load();
-        else if (ordered())
-          send_from_queue();
-        else
-          arrive_from_queue();
-      } else if (!other_source()) {
-        return !stuck_;
-      }
-    }
+  // One thing that happens. False when nothing is left.
+  [[gnu::always_inline]] bool step() {
+    if (queue_.time() >= agenda_.due()) return other_source();
+    if (!queue_.ready()) [[unlikely]]
+      queue_.load();
+    else if (ordered())
+      send_from_queue();
+    else
+      arrive_from_queue();
+    return true;
   }
+  // A call held virtual time still: nothing more is played.
+  bool stuck() const { return stuck_; }
 
   Totals totals() {
     t_.unfinished = t_.calls - t_.succeeded - t_.gave_up;
@@ -164,6 +168,8 @@ class Loop {
       t_.late_calls = t_.calls;
       t_.late_succeeded = t_.succeeded;
     }
+    peaks_.finish();
+    retry_peaks_.finish();
     for (std::size_t i = 0; i < measures_.peaks.size(); ++i)
       t_.peaks.push_back({measures_.peaks[i], peaks_.most(i)});
     for (std::size_t i = 0; i < measures_.retry_peaks.size(); ++i)
@@ -214,11 +220,17 @@ class Loop {
 
   bool other_source() {
     if constexpr (Plain) {
-      if (stuck_ || starts_.time() >= horizon_) return false;
-      launch();
+      const std::int64_t t = starts_.time();
+      if (stuck_ || t >= horizon_) return false;
+      while (starts_.time() == t) launch();
+      queue_.grow();
       agenda_.set_due(std::min(horizon_, starts_.time()));
       return true;
+    } else {
+      return other_event();
     }
+  }
+  bool other_event() {
     Order first = agenda_.next();
     Lane<Later>* lane = nullptr;  // that holds it; none: the agenda
     const auto consider = [&](Lane<Later>& one, Turn turn) {
@@ -249,7 +261,7 @@ class Loop {
       else if (first.turn == Turn::arrival)
         arrive(e);
       else if (awaits(e.wake))
-        follow(e.wake, timed_out(), t);
+        follow(e.wake, timed_out_, t);
     }
     const auto front = [](const Lane<Later>& one) { return one.empty() ? never : one.front().wake.time; };
     agenda_.set_due(std::min({horizon_, starts_.time(), agenda_.next().time, front(m_.replies),
@@ -268,7 +280,11 @@ class Loop {
     starts_.next();
     w.slot = fleet() ? w.client : open_slot();
     begin_call(w, w.time);
-    if (ordered() || send(w, w.time)) queue_.push(w);
+    if (!ordered() && !send(w, w.time)) return;
+    if constexpr (Plain)
+      queue_.plant(w);
+    else
+      queue_.push(w);
   }
 
   std::uint32_t open_slot() {
@@ -292,7 +308,6 @@ class Loop {
   std::byte* client_slot(const Wake& w) { return m_.client_slots.data() + w.client * client_stride_; }
   std::byte* call_slot(const Wake& w) { return m_.call_slots.data() + w.slot * call_stride_; }
   std::int64_t started(const Wake& w) const { return Plain ? starts_.of(w.client) : m_.live[w.slot].started; }
-  static Outcome timed_out() { return {Status::transport(TransportError::timeout), {}, {}}; }
 
   void begin_call(const Wake& w, std::int64_t at) {
     ++t_.calls;
@@ -333,21 +348,22 @@ class Loop {
   }
 
   // An attempt ended at `end` < horizon. True when the client sends again: attempt w.attempt, at `at`.
-  [[gnu::always_inline]] bool judge(Wake& w, const Outcome& outcome, std::int64_t end, std::int64_t& at) {
+  [[gnu::always_inline]] bool judge(Wake& w, const Outcome& outcome, bool success, std::int64_t end,
+                                    std::int64_t& at) {
     const std::int64_t start = started(w);
     const std::int64_t deadline = deadline_of(start);
-    const Attempt attempt{w.attempt,           outcome,
-                          s_.idempotent,       {Duration::ns(start)},
-                          {Duration::ns(end)}, {Duration::ns(deadline)}};
     Rng rng = policy_key_.at(w.client, w.call, w.attempt);
-    const Decision decision = policy_.after(client_slot(w), call_slot(w), attempt, rng);
+    Decision decision = Decision::stop(Stop::success);
+    if (!success && table_ != nullptr && deadline == never && table_->decides(w.attempt, outcome.status))
+      decision = Decision::wait(table_->delay(w.attempt, rng));
+    else
+      decision = ask(w, outcome, start, end, deadline, rng);
     t_.policy_draws += rng.draws();
-    const bool success = outcome.status.succeeded();
     if (!Plain) m_.live[w.slot].awaited = 0;
     if (!Plain && trace_ != nullptr)
       trace_->push_back(
-          {w.client, w.call, w.attempt, {Duration::ns(m_.live[w.slot].sent)}, attempt.finished, outcome});
-    if (measures_.recovery && end >= fault_end_) {
+          {w.client, w.call, w.attempt, {Duration::ns(m_.live[w.slot].sent)}, {Duration::ns(end)}, outcome});
+    if (watches_recovery_ && end >= fault_end_) {
       const auto i = static_cast<std::size_t>((end - fault_end_) / second);
       if (i >= m_.seconds.size()) m_.seconds.resize(i + 1);
       ++m_.seconds[i].attempts;
@@ -356,7 +372,7 @@ class Loop {
     if (!success && !decision.stops()) {
       // A negative delay is what `check` complains about; here it means at once.
       at = end + within(decision.delay());
-      if (at < deadline) {
+      if (!timed() || at < deadline) {
         ++w.attempt;
         return true;
       }
@@ -368,14 +384,25 @@ class Loop {
     return next_call(w, at);
   }
 
+  Decision ask(const Wake& w, const Outcome& outcome, std::int64_t start, std::int64_t end,
+               std::int64_t deadline, Rng& rng) {
+    const Attempt attempt{w.attempt,           outcome,
+                          s_.idempotent,       {Duration::ns(start)},
+                          {Duration::ns(end)}, {Duration::ns(deadline)}};
+    Rng drawn = rng;  // so that the other can stay in registers
+    const Decision decision = policy_.after(client_slot(w), call_slot(w), attempt, drawn);
+    rng = drawn;
+    return decision;
+  }
+
   // Is the request let out at `at`? It may also be put off, which moves `at`, or be refused, which ends the
   // call.
   enum class Gate : std::uint8_t { open, ended, over };
-  Gate pass_gate(const Wake& w, std::int64_t& at) {
+  [[gnu::always_inline]] Gate pass_gate(const Wake& w, std::int64_t& at) {
     const std::int64_t deadline = timed() ? deadline_of(started(w)) : never;
     for (;;) {
       if (at >= horizon_) return Gate::over;
-      if (at >= deadline) {
+      if (timed() && at >= deadline) {
         at = deadline;
         return Gate::ended;
       }
@@ -398,7 +425,7 @@ class Loop {
 
   // Sends attempt w.attempt at `at` and does whatever the client does until a request is on its way: then
   // w.time is when it arrives. False when nothing more comes of this client before the horizon.
-  bool send(Wake& w, std::int64_t at) {
+  [[gnu::always_inline]] bool send(Wake& w, std::int64_t at) {
     for (;;) {
       const Gate gate = pass_gate(w, at);
       if (gate == Gate::over) return false;
@@ -412,19 +439,19 @@ class Loop {
       if (w.time <= leaves) return w.time < horizon_;
       // Its caller has left when it reaches the server, if it does.
       if (w.time < horizon_) later(m_.arrivals, {w, leaves, true, {}});
-      if (leaves >= horizon_ || !judge(w, timed_out(), leaves, at)) return false;
+      if (leaves >= horizon_ || !judge(w, timed_out_, false, leaves, at)) return false;
     }
   }
 
   // One attempt leaves the client: w.time becomes the moment it arrives (never if it is lost). Returns when
   // its caller stops waiting.
-  std::int64_t depart(Wake& w, std::int64_t at) {
+  [[gnu::always_inline]] std::int64_t depart(Wake& w, std::int64_t at) {
     ++t_.sent;
-    t_.attempts_max = std::max(t_.attempts_max, std::int64_t{w.attempt});
+    if (w.attempt > t_.attempts_max) t_.attempts_max = w.attempt;
     if (w.attempt >= most_attempts_at_one_time) [[unlikely]]
       watch(w, at);
     Rng rng = network_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt});
-    w.time = at + within(s_.network.request.draw(rng));
+    w.time = at + std::min(request_latency_.draw(rng).ns(), horizon_);
     if (Plain) return never;
     m_.live[w.slot].sent = at;
     if (lost(w, 0)) w.time = never;
@@ -460,7 +487,7 @@ class Loop {
   // What follows the end of an attempt that was awaited by an event.
   void follow(Wake w, const Outcome& outcome, std::int64_t end) {
     std::int64_t at = end;
-    if (!judge(w, outcome, end, at)) return;
+    if (!judge(w, outcome, outcome.status.succeeded(), end, at)) return;
     if (ordered()) {
       w.time = at;
       if (at < horizon_) queue_.push(w);
@@ -471,7 +498,7 @@ class Loop {
 
   // Calls of one client overlap: a send is an event.
   void send_from_queue() {
-    Wake w = queue_.top();
+    Wake w = queue_.take();
     queue_.drop();
     std::int64_t at = w.time;
     const Gate gate = pass_gate(w, at);
@@ -504,14 +531,14 @@ class Loop {
   // ---- the server ----
 
   void arrive_from_queue() {
-    Wake w = queue_.top();
+    Wake w = queue_.take();
     if (!Plain) w.call = m_.live[w.slot].call;
     const std::int64_t leaves = leaves_of(w);
     std::int64_t at = 0;
     if (!Plain && s_.network.front > Duration{}) {
       // In time the client hears of it after the front; if not, it goes on when it has waited enough.
       const bool in_time = pass_front({w, leaves, false, {}}) <= leaves;
-      if (!in_time && leaves < horizon_ && judge(w, timed_out(), leaves, at) && send(w, at))
+      if (!in_time && leaves < horizon_ && judge(w, timed_out_, false, leaves, at) && send(w, at))
         queue_.replace(w);
       else
         queue_.drop();
@@ -546,27 +573,23 @@ class Loop {
 
   // The request of w reaches the server at w.time. True when its client is known to send again, attempt
   // w.attempt at `at`.
-  bool serve(Wake& w, std::int64_t leaves, bool stray, std::int64_t& at) {
+  [[gnu::always_inline]] bool serve(Wake& w, std::int64_t leaves, bool stray, std::int64_t& at) {
     ++t_.requests;
-    if (!peaks_.empty()) peaks_.add(w.time);
+    if (measures_peaks_) peaks_.add(w.time);
     if (w.attempt > 1) {
       ++t_.retries;
-      if (!retry_peaks_.empty()) retry_peaks_.add(w.time);
+      if (measures_retry_peaks_) retry_peaks_.add(w.time);
     }
-    for (std::size_t i = 0; i < t_.spreads.size(); ++i) {
-      if (t_.spreads[i].attempt == w.attempt) widen(i, w.time);
-    }
-    Request r;
-    r.client = w.client;
-    r.call = w.call;
-    r.attempt = w.attempt;
-    r.lineage = w.attempt;
+    if (measures_spreads_) widen(w);
+    Request& r = request_;
     r.at = r.arrived = {Duration::ns(w.time)};
-    r.leaves = {Duration::ns(leaves)};
-    r.slot = w.slot;
-    r.stray = stray;
-    r.chain = &chain_;
-    if (chain_.go(r, 0, agenda_) == Step::answer) {
+    if (!Plain) {
+      r.call = w.call;
+      r.leaves = {Duration::ns(leaves)};
+      r.slot = w.slot;
+      r.stray = stray;
+    }
+    if (w.time < refused_until_ || pass_stages(r, w)) {
       const Reply reply = reply_to(r, w);
       if (stray) return false;
       if (ordered()) {
@@ -577,8 +600,8 @@ class Loop {
         later(m_.replies, {w, never, false, r.outcome});
         return false;
       }
-      if (!reply.in_time) r.outcome = timed_out();
-      return reply.end < horizon_ && judge(w, r.outcome, reply.end, at);
+      const Outcome& seen = reply.in_time ? r.outcome : timed_out_;
+      return reply.end < horizon_ && judge(w, seen, reply.in_time && reply.success, reply.end, at);
     }
     if (!stray && !ordered()) {
       m_.live[w.slot].awaited = w.attempt;
@@ -587,17 +610,36 @@ class Loop {
     return false;
   }
 
-  void widen(std::size_t i, std::int64_t time) {
-    if (!t_.spreads[i].width) first_seen_[i] = time;
-    t_.spreads[i].width = Duration::ns(time - first_seen_[i]);
+  // False when a stage holds it. An outage that turns everything away is not asked again.
+  [[gnu::always_inline]] bool pass_stages(Request& r, const Wake& w) {
+    r.client = w.client;
+    r.attempt = w.attempt;
+    r.lineage = w.attempt;
+    r.outcome.status = Status::http(200);
+    r.outcome.retry_after.reset();
+    r.work = {};
+    r.replayed = false;
+    if (chain_.go(r, 0, agenda_) != Step::answer) return false;
+    if (r.stage == 0 && r.at == r.arrived) refused_until_ = chain_.refuses_until(r.at).since_start.ns();
+    return true;
+  }
+
+  void widen(const Wake& w) {
+    for (std::size_t i = 0; i < t_.spreads.size(); ++i) {
+      Totals::Spread& spread = t_.spreads[i];
+      if (spread.attempt != w.attempt) continue;
+      if (!spread.width) first_seen_[i] = w.time;
+      spread.width = Duration::ns(w.time - first_seen_[i]);
+    }
   }
 
   struct Reply {
     std::int64_t end;  // of the attempt
     bool in_time;      // the answer reaches a caller that still waits
+    bool success;
   };
   // The server's answer is on its way at r.at.
-  Reply reply_to(const Request& r, const Wake& w) {
+  [[gnu::always_inline]] Reply reply_to(const Request& r, const Wake& w) {
     const bool success = r.outcome.status.succeeded();
     fold(w.client, w.call, w.attempt, static_cast<std::uint64_t>(r.arrived.since_start.ns()),
          static_cast<std::uint64_t>(r.at.since_start.ns()) * 64 ^
@@ -606,12 +648,12 @@ class Loop {
         !processed_.insert(std::uint64_t{w.client} << 32 | w.call).second)
       ++t_.duplicates;
     Rng rng = network_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt} + 1);
-    std::int64_t reply = (r.at + s_.network.reply.draw(rng)).since_start.ns();
+    std::int64_t reply = (r.at + reply_latency_.draw(rng)).since_start.ns();
     if (lost(w, 1)) reply = never;
     const std::int64_t leaves = r.leaves.since_start.ns();
     const bool in_time = Plain || (reply <= leaves && reply != never && !r.stray);
     if (!success || !in_time) t_.wasted += r.work;
-    return {std::min(reply, leaves), in_time};
+    return {Plain ? reply : std::min(reply, leaves), in_time, success};
   }
 
   // The answer to a request that a stage had held.
@@ -659,19 +701,25 @@ class Loop {
   Stamps& peaks_;
   Stamps& retry_peaks_;
   const AnyPolicy& policy_;
+  const RetryTable* table_;
   const Scenario& s_;
   const Measures& measures_;
   std::vector<TraceRow>* trace_;
   std::int64_t horizon_;
   Starts starts_;
   StreamKey policy_key_, gate_key_, network_key_, loss_key_, think_key_;
+  Sampler request_latency_, reply_latency_;
   Chain& chain_;
+  const Outcome timed_out_{Status::transport(TransportError::timeout), {}, {}};
+  Request request_;                  // that arrives: what does not change is written once
+  std::int64_t refused_until_ = -1;  // as the last one was
   std::size_t client_stride_, call_stride_;
   std::int64_t timeout_ = never, deadline_ = never, fault_end_ = never;
   bool fleet_ = false;    // every client has its own slot and one call at a time
   bool ordered_ = false;  // overlapping calls share their client's memory
   bool timed_ = false;    // callers may stop waiting
-  bool may_repeat_ = false;
+  bool may_repeat_ = false, watches_recovery_ = false;
+  bool measures_peaks_ = false, measures_retry_peaks_ = false, measures_spreads_ = false;
   bool stuck_ = false;
   std::int64_t front_free_ = 0;
   std::vector<std::int64_t> first_seen_;
@@ -709,13 +757,13 @@ double estimated_bytes(const AnyPolicy& policy, const Scenario& s, const Measure
   const bool tree = fitting(s, QueueKind::automatic) == QueueKind::tree;
   const bool dense = fitting(s, QueueKind::automatic) == QueueKind::buckets;
   double bytes = 1e6;
-  if (is_fleet(s)) bytes += clients * (tree ? 36 : 10);
+  if (is_fleet(s)) bytes += clients * (tree ? 48 : 10);
   const bool plain = is_plain(policy, s, {});
   if (!plain) bytes += (is_fleet(s) ? clients : 0) * sizeof(Live);
   bytes += clients * static_cast<double>(padded(policy.client_bytes()));
   if (is_fleet(s)) bytes += clients * static_cast<double>(padded(policy.call_bytes()));
-  if (!measures.peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 4);
-  if (!measures.retry_peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 4);
+  if (!measures.peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 8);
+  if (!measures.retry_peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 8);
   bytes += calls * ((measures.latencies ? 8 : 0) + (measures.latencies_all ? 8 : 0));
   if (measures.duplicates && !s.idempotent) bytes += calls * 40;
   bytes += static_cast<double>(s.arrivals.starts.size() * sizeof(Arrivals::Start));
@@ -730,12 +778,13 @@ Runner& Runner::operator=(Runner&&) noexcept = default;
 Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Seed seed,
                            const RunOptions& options) {
   const Measures& measures = options.measures != nullptr ? *options.measures : everything();
-  Memory& m = *memory_;
   const World world{seed, scenario.horizon, scenario.idempotent, &policy, options.policy_salt, 0};
   Chain chain(scenario.stages, world);
-  const auto outcome = [&](auto&& loop) -> Result<Totals> {
-    if (loop.play()) return loop.totals();
-    const auto& hop = m.agenda.stuck();
+  const auto play = [&]<class Queue, bool Plain>(Loop<Queue, Plain> loop) -> Result<Totals> {
+    while (loop.step()) {
+    }
+    if (!loop.stuck()) return loop.totals();
+    const auto& hop = memory_->agenda.stuck();
     const std::string tested = options.name.empty() ? to_string(policy) : std::string(options.name);
     return failure(
         {},
@@ -745,26 +794,21 @@ Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Se
         "the policy lacks a limit: set max_attempts, or a delay above 0");
   };
   const bool plain = is_plain(policy, scenario, options) && !chain.suspends();
-  const auto play = [&](auto& queue, auto& peaks, auto& retry_peaks) {
-    using Queue = std::remove_reference_t<decltype(queue)>;
-    if (plain)
-      return outcome(
-          Loop<Queue, true>(m, queue, peaks, retry_peaks, chain, policy, scenario, seed, options, measures));
-    return outcome(
-        Loop<Queue, false>(m, queue, peaks, retry_peaks, chain, policy, scenario, seed, options, measures));
+  const auto with = [&]<class Queue>(const Queue*) {
+    return plain ? play(Loop<Queue, true>(*memory_, chain, policy, scenario, seed, options, measures))
+                 : play(Loop<Queue, false>(*memory_, chain, policy, scenario, seed, options, measures));
   };
   switch (fitting(scenario, options.queue)) {
     case QueueKind::tree:
-      return play(m.tree, m.peaks_sparse, m.retry_peaks_sparse);
+      return with(static_cast<const WinnerTree*>(nullptr));
     case QueueKind::buckets:
-      return play(m.buckets, m.peaks_dense, m.retry_peaks_dense);
+      return with(static_cast<const BucketRing*>(nullptr));
     case QueueKind::heap:
     case QueueKind::automatic:
       break;
   }
   // Always the general loop: tests compare the two.
-  return outcome(Loop<WakeHeap, false>(m, m.heap, m.peaks_sparse, m.retry_peaks_sparse, chain, policy,
-                                       scenario, seed, options, measures));
+  return play(Loop<WakeHeap, false>(*memory_, chain, policy, scenario, seed, options, measures));
 }
 
 Result<Totals> run(const AnyPolicy& policy, const Scenario& scenario, Seed seed, const RunOptions& options) {
@@ -772,9 +816,10 @@ Result<Totals> run(const AnyPolicy& policy, const Scenario& scenario, Seed seed,
 }
 
 std::int64_t busiest_window(std::span<const std::int64_t> sorted, Duration w) {
-  Windows<std::uint32_t> windows;
+  StampWindows windows;
   windows.start({w});
   for (const std::int64_t t : sorted) windows.add(t);
+  windows.finish();
   return windows.most(0);
 }
 

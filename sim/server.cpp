@@ -63,6 +63,7 @@ Chain::Chain(const std::vector<StageSpec>& specs, const World& world, Stage* own
     stages_.push_back(specs[i].make(own));
     const Stage& stage = *stages_.back();
     if (stage.counts()) counting_.push_back(i);
+    if (!counting_.empty()) first_counting_ = counting_.front();
     hops_ = hops_ || stage.is_hop();
     suspends_ = suspends_ || stage.holds() || (stage.delays() && i + 1 < specs.size());
   }
@@ -74,6 +75,13 @@ std::optional<Instant> Chain::last_fault_end() const {
     if (const auto end = stage->last_fault_end()) last = std::max(last.value_or(*end), *end);
   }
   return last;
+}
+
+void Chain::tell_counting(const Request& request, std::uint32_t passed, Instant now) {
+  for (const std::uint32_t i : counting_) {
+    if (i >= passed) break;
+    stages_[i]->leave(request, now);
+  }
 }
 
 Step Chain::later(Request& request, Agenda& agenda) {

@@ -66,6 +66,9 @@ class Stage {
   // A request that it let pass leaves the server at request.at, now or later, with request.outcome. Told
   // once.
   virtual void leave(const Request&, Instant /*now*/) {}
+  // It has refused a request at once, at `now`: until when will it do the same to every request, unchanged
+  // itself?
+  virtual Instant refuses_until(Instant now) const { return now; }
   // What it asked the agenda for.
   virtual void wake(std::uint32_t /*token*/, Agenda&) {}
   // A request of its own chain (see Chain::owner) leaves that chain at request.at, now or later.
@@ -123,21 +126,21 @@ class Chain {
   bool last(std::uint32_t stage) const { return stage + 1 == stages_.size(); }
   bool suspends() const { return suspends_; }  // can go() return hold?
   Stage* owner() const { return owner_; }      // the stage whose requests these are; none for the clients'
-  bool has_hops() const { return hops_; }      // calls on to services behind this one
+  Instant refuses_until(Instant now) const { return stages_.front()->refuses_until(now); }  // the first stage
+  bool has_hops() const { return hops_; }  // calls on to services behind this one
   std::optional<Instant> last_fault_end() const;
 
  private:
   Step left(const Request& request, std::uint32_t passed, Instant now) {
-    for (const std::uint32_t i : counting_) {
-      if (i >= passed) break;
-      stages_[i]->leave(request, now);
-    }
+    if (passed > first_counting_) tell_counting(request, passed, now);
     return Step::answer;
   }
+  void tell_counting(const Request& request, std::uint32_t passed, Instant now);
   Step later(Request& request, Agenda& agenda);
 
   std::vector<std::unique_ptr<Stage>> stages_;
   std::vector<std::uint32_t> counting_;
+  std::uint32_t first_counting_ = ~std::uint32_t{0};
   bool suspends_ = false, hops_ = false;
   Stage* owner_;
 };
@@ -216,14 +219,16 @@ class Agenda {
 
 [[gnu::always_inline]] inline Step Chain::go(Request& request, std::uint32_t from, Agenda& agenda) {
   const Instant now = agenda.now();
-  for (std::uint32_t i = from; i < stages_.size(); ++i) {
+  const std::unique_ptr<Stage>* const stages = stages_.data();
+  const auto n = static_cast<std::uint32_t>(stages_.size());
+  for (std::uint32_t i = from; i < n; ++i) {
     request.stage = i;
-    const Step step = stages_[i]->arrive(request, agenda);
+    const Step step = stages[i]->arrive(request, agenda);
     if (step == Step::answer) return left(request, i, now);
     if (step == Step::hold) return step;
-    if (request.at > now && i + 1 < stages_.size()) return later(request, agenda);
+    if (request.at > now && i + 1 < n) return later(request, agenda);
   }
-  return left(request, static_cast<std::uint32_t>(stages_.size()), now);
+  return left(request, n, now);
 }
 
 }  // namespace retrygate

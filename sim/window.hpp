@@ -13,12 +13,48 @@
 namespace retrygate {
 
 // A maximum of M can only become M + 1, and does so exactly when the stamp M places back lies within w of the
-// new one; else that place moves on by one. So each width needs one cursor that follows the stamps and one
-// comparison per stamp. The stamps are kept as differences of type Delta (larger ones are written in full),
-// in blocks that are used again when all cursors have passed: a busy fleet costs sizeof(Delta) bytes per
-// request of its busiest window.
-template <class Delta>
-class Windows {
+// new one; else that place moves on by one. So each width costs one comparison per stamp, and only as many
+// stamps are kept as the busiest window holds.
+
+// For fleets whose stamps fit the caches: whole stamps, gathered until there are many; then every width goes
+// over them in one loop without a branch that depends on them.
+class StampWindows {
+ public:
+  void start(const std::vector<Duration>& widths) {
+    cursors_.clear();
+    for (const Duration w : widths) cursors_.push_back({w.ns(), 0});
+    if (stamps_.empty() && !empty()) stamps_.resize(2 * at_once);
+    kept_ = 0;
+    next_ = stamps_.data();
+    end_ = next_ + stamps_.size();
+  }
+  bool empty() const { return cursors_.empty(); }
+
+  [[gnu::always_inline]] void add(std::int64_t t) {
+    *next_++ = t;
+    if (next_ == end_) [[unlikely]]
+      count();
+  }
+  void finish() { count(); }  // after the last stamp
+  std::int64_t most(std::size_t width) const { return cursors_[width].most; }
+
+ private:
+  static constexpr std::size_t at_once = 2048;  // at least so many between two counts
+  struct Cursor {
+    std::int64_t width, most;
+  };
+  void count();
+
+  std::vector<Cursor> cursors_;
+  std::vector<std::int64_t> stamps_;
+  std::size_t kept_ = 0;  // of the stamps: so many have been counted before
+  std::int64_t* next_ = nullptr;
+  std::int64_t* end_ = nullptr;
+};
+
+// For the largest fleets: two bytes per stamp. The stamps are kept as differences (larger ones are written in
+// full), in blocks that are used again when the cursors of all widths have passed.
+class DeltaWindows {
  public:
   void start(const std::vector<Duration>& widths) {
     cursors_.clear();
@@ -43,9 +79,11 @@ class Windows {
         advance(c);
     }
   }
+  void finish() {}
   std::int64_t most(std::size_t width) const { return cursors_[width].most; }
 
  private:
+  using Delta = std::uint16_t;
   static constexpr std::size_t block_items = 8192;
   static constexpr std::size_t full_items = sizeof(std::int64_t) / sizeof(Delta);
   static constexpr Delta in_full = std::numeric_limits<Delta>::max();

@@ -25,6 +25,7 @@ void Rng::reversed(Duration lo, Duration hi) {
                    fmt::format("draw between {} and {}", to_string(lo), to_string(hi)));
 }
 
-Duration Rng::exponential(Duration mean) { return mean.scaled(-std::log1p(-unit())); }
+// 1 - unit() is exact.
+Duration Rng::exponential(Duration mean) { return mean.scaled(-std::log(1 - unit())); }
 
 }  // namespace retrygate

@@ -46,22 +46,26 @@ class Rng {
   Rng(std::uint64_t position, std::uint64_t key) : position_(position), key_(key) {}
   explicit Rng(Seed seed, Stream stream = Stream::generator);
 
-  std::uint64_t bits() {
+  [[gnu::always_inline]] std::uint64_t bits() {
     ++draws_;
     return detail::mix(position_ += detail::golden, key_);
   }
   double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }  // [0, 1), 53 bits
   // 0 .. n-1, unbiased; n >= 1. Lemire, "Fast random integer generation in an interval", 2019: multiply,
   // reject the short part.
-  std::uint64_t below(std::uint64_t n) {
+  [[gnu::always_inline]] std::uint64_t below(std::uint64_t n) {
     RG_ASSERT(n > 0, "a draw below 0");
     const uint128 product = uint128{bits()} * n;
-    if (static_cast<std::uint64_t>(product) < n) [[unlikely]]
-      return below_again(n, product);
+    if (static_cast<std::uint64_t>(product) < n) [[unlikely]] {
+      Rng rest = *this;  // so that this one can stay in registers
+      const std::uint64_t drawn = rest.below_again(n, product);
+      *this = rest;
+      return drawn;
+    }
     return static_cast<std::uint64_t>(product >> 64);
   }
   // Closed, unbiased, integer; lo <= hi.
-  Duration between(Duration lo, Duration hi) {
+  [[gnu::always_inline]] Duration between(Duration lo, Duration hi) {
     if (lo > hi) [[unlikely]]
       reversed(lo, hi);
     const std::uint64_t width = static_cast<std::uint64_t>(hi.ns()) - static_cast<std::uint64_t>(lo.ns());

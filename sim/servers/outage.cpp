@@ -47,14 +47,19 @@ class Outage : public Stage {
       else
         windows_.push_back(one);
     }
+    advance(Duration::min());
   }
 
   Step arrive(Request& request, Agenda&) override {
     const Duration now = request.at.since_start;
-    while (next_ < windows_.size() && windows_[next_].end <= now) ++next_;
-    if (next_ == windows_.size() || now < windows_[next_].start) return Step::pass;
+    if (now >= window_.end) advance(now);
+    if (now < window_.start) return Step::pass;
     if (hang_) request.at = Instant::never();
     return refusal_.answer(request);
+  }
+  Instant refuses_until(Instant now) const override {
+    const bool inside = window_.start <= now.since_start && now.since_start < window_.end;
+    return inside && !hang_ ? Instant{window_.end} : now;
   }
   std::optional<Instant> last_fault_end() const override {
     if (windows_.empty()) return std::nullopt;
@@ -62,8 +67,14 @@ class Outage : public Stage {
   }
 
  private:
+  void advance(Duration now) {
+    while (next_ < windows_.size() && windows_[next_].end <= now) ++next_;
+    window_ = next_ < windows_.size() ? windows_[next_] : Window{Duration::max(), Duration::max()};
+  }
+
   std::vector<Window> windows_;  // disjoint, in order
   std::size_t next_ = 0;         // the first that has not ended
+  Window window_;                // that one; at the end of time when there is none
   Refusal refusal_;
   bool hang_;
 };

@@ -17,24 +17,25 @@ struct QueueConfig {
 class Fifo : public Stage {
  public:
   Fifo(const QueueConfig& config, const World& world)
-      : c_(config), key_(world.key(Stream::service)), free_at_(static_cast<std::size_t>(config.workers)) {}
+      : c_(config),
+        key_(world.key(Stream::service)),
+        service_(config.service),
+        free_at_(static_cast<std::size_t>(config.workers), Instant{}) {}
 
   Step arrive(Request& request, Agenda&) override {
     while (!begins_.empty() && begins_.front() <= request.at) begins_.pop();
-    if (static_cast<std::int64_t>(begins_.size()) >= c_.capacity && free_at_.front() > request.at)
+    if (static_cast<std::int64_t>(begins_.size()) >= c_.capacity && free_at_.top() > request.at)
       return c_.full.answer(request);
-    const Instant begin = std::max(request.at, free_at_.front());
+    const Instant begin = std::max(request.at, free_at_.top());
     if (begin > request.at) begins_.push(begin);
     request.at = begin;
     // Nobody waits any more when a worker takes it up: no work, and the answer does not matter.
     if (c_.skip_abandoned && begin > request.leaves) return c_.full.answer(request);
     Rng rng = key_.at(request.client, request.call, request.lineage);
-    const Duration time = c_.service.draw(rng);
+    const Duration time = service_.draw(rng);
     request.work += time;
     request.at = begin + time;
-    std::pop_heap(free_at_.begin(), free_at_.end(), std::greater<>{});
-    free_at_.back() = request.at;
-    std::push_heap(free_at_.begin(), free_at_.end(), std::greater<>{});
+    free_at_.replace(request.at);
     return Step::pass;
   }
   bool delays() const override { return true; }
@@ -42,8 +43,9 @@ class Fifo : public Stage {
  private:
   QueueConfig c_;
   StreamKey key_;
-  std::vector<Instant> free_at_;  // a heap: the worker that is free first in front
-  Ring<Instant> begins_;          // of those who wait; they begin in the order in which they came
+  Sampler service_;
+  QuadHeap<Instant> free_at_;  // of every worker
+  Ring<Instant> begins_;       // of those who wait; they begin in the order in which they came
 };
 
 // Last come, first served, without interrupting anybody.
