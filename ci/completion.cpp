@@ -13,7 +13,7 @@ namespace {
 struct Named {
   std::string_view argument, kind;
 };
-constexpr Named named[] = {
+constexpr Named named_arguments[] = {
     {"P", "policies"},           {"SUBJECT", "policies"},    {"--policy", "policies"},
     {"--candidate", "policies"}, {"--baseline", "policies"}, {"--scenario", "scenarios"},
     {"--metric", "metrics"},     {"--only", "invariants"},   {"TEST", "tests"},
@@ -35,7 +35,7 @@ std::string words_for(const CommandEntry& command, const OptionEntry& option) {
   if (command.name == "reproduce" && option.positional)
     return fmt::format("'all {}'", fmt::join(experiments(), " "));
   if (command.name == "gate" && name == "--baseline") return {};
-  for (const Named& one : named) {
+  for (const Named& one : named_arguments) {
     if (one.argument == name) return fmt::format("\"${}\"", one.kind);
   }
   return {};

@@ -301,6 +301,9 @@ std::string growth_figure(const GrowthRow& row) {
          point.low ? fmt::format("{} .. {}", share_text(point.low), share_text(point.high)) : "-"});
   }
   const GrowthPoint &first = row.points.front(), &last = row.points.back();
+  const bool logarithmic = std::all_of(row.points.begin(), row.points.end(), [](const GrowthPoint& point) {
+    return point.baseline > 0 && point.candidate > 0;
+  });
   Table data = {{"kind", {}, text("growth")},
                 {"metric", {}, text(row.metric)},
                 {"unit", {}, text(row.unit == "1" ? "" : row.unit)},
@@ -311,9 +314,9 @@ std::string growth_figure(const GrowthRow& row) {
   return figure(
       "growth",
       fmt::format(
-          "{} by {}, means of {} seeds: {} solid with circles, {} dashed with triangles. On such scales a "
-          "power law is a straight line, and its exponent the slope.",
-          html(row.metric), html(row.key), row.seeds, html(row.baseline), html(row.candidate)),
+          "{} by {}, means of {} seeds: {} solid with circles, {} dashed with triangles.{}", html(row.metric),
+          html(row.key), row.seeds, html(row.baseline), html(row.candidate),
+          logarithmic ? " On such scales a power law is a straight line, and its exponent the slope." : ""),
       canvas(fmt::format("{} from {} to {} {}: {} from {} to {}, {} from {} to {}", row.metric, first.size,
                          last.size, row.key, row.baseline, mean_text(first.baseline),
                          mean_text(last.baseline), row.candidate, mean_text(first.candidate),

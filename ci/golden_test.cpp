@@ -171,7 +171,7 @@ Report fixed_report() {
                     "clients",
                     30,
                     {{200, 1000, 1250, 0.25, 0.125, 0.375}, {2000, 10000, 12500, 0.25, {}, {}}},
-                    {"baseline : exponent 1.000", "candidate: exponent 1.000"}}};
+                    {"baseline: exponent 1.000", "candidate: exponent 1.000"}}};
   report.changes = {{"full-jitter", "ours", {"cap = 5s"}, {"cap = 10s"}}};
   report.blocked = {"seeds: 1..100 are stored, the suite says 1..200"};
   report.notes = {"attempts tried: 1..70, 96"};

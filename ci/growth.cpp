@@ -261,7 +261,7 @@ std::vector<GrowthRow> growth_rows(const GrowthReport& report) {
                             effect, interval ? std::optional(interval->low) : std::nullopt,
                             interval ? std::optional(interval->high) : std::nullopt});
     }
-    row.laws = {exponent_text("baseline ", c.baseline_law, c.baseline_trend),
+    row.laws = {exponent_text("baseline", c.baseline_law, c.baseline_trend),
                 exponent_text("candidate", c.candidate_law, c.candidate_trend)};
     if (std::string text = difference_text(c.difference); !text.empty()) row.laws.push_back(std::move(text));
     row.laws.push_back(growth_in_words(c, report.over, report.seeds));

@@ -136,7 +136,7 @@ Report generated(std::size_t policies, std::size_t metrics, std::size_t seeds) {
                   "clients",
                   30,
                   {},
-                  {"baseline : exponent 0.980 (0.950 .. 1.010)"}};
+                  {"baseline: exponent 0.980 (0.950 .. 1.010)"}};
     for (const std::int64_t size : {200, 500, 1000, 2000, 5000}) {
       const double value = 0.02 * static_cast<double>(size);
       row.points.push_back({size, value, value * 1.25, 0.25, 0.2, 0.3});

@@ -153,14 +153,14 @@ function growth(data, width) {
   const type = logarithmic ? 'log' : 'linear';
   const x = {field: 'size', type: 'quantitative', title: data.key, scale: {type: 'log', nice: false},
     axis: {values: data.sizes, format: '~s', grid: false, labelOverlap: true}};
-  const y = {field: 'value', type: 'quantitative', title: data.metric + (data.unit ? ', ' + data.unit : ''),
-    scale: {type, zero: !logarithmic, nice: logarithmic}, axis: {format: '.3~s', tickCount: 5}};
+  const y = {field: 'value', type: 'quantitative', title: data.metric + (data.unit && data.unit !== data.metric ? ', ' + data.unit : ''),
+    scale: {type, zero: !logarithmic, nice: false, padding: 8}, axis: {format: '.3~s', tickCount: 5}};
   const tooltip = [{field: 'policy'}, {field: 'size', title: data.key}, {field: 'said', title: data.metric}];
   const range = (all) => all.slice(0, one.scale.domain.length);
   return {
     height: 240, data: {values},
     encoding: {x, y, tooltip, color: {field: 'policy', ...one, scale: {...one.scale, range: range(['currentColor', 'var(--dot)'])},
-      legend: {title: null, orient: 'top', labelColor: 'currentColor', labelLimit: Math.max(90, width - 60), columns: 1}}},
+      legend: {title: null, orient: 'top', labelColor: 'currentColor', labelFontSize: 12, symbolStrokeWidth: 2, labelLimit: Math.max(90, width - 60), columns: 1}}},
     layer: [
       {mark: {type: 'line', strokeWidth: 2},
         encoding: {strokeDash: {field: 'policy', ...one, scale: {...one.scale, range: range([[1, 0], [7, 4]])}}}},
