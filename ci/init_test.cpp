@@ -105,6 +105,59 @@ TEST_F(Init, PipelinesRunTheSuiteThatWasWritten) {
   EXPECT_EQ(nightly.code, 0) << nightly.out << nightly.err;
 }
 
+// The text at `key` of the step, job or script of that name, wherever it is in the document.
+void find_steps(const Value& value, std::string_view name, std::string_view key,
+                std::vector<std::string>& into) {
+  if (const auto* list = std::get_if<Array>(&value.data)) {
+    for (const Value& one : *list) find_steps(one, name, key, into);
+  }
+  const auto* table = std::get_if<Table>(&value.data);
+  if (table == nullptr) return;
+  const auto text = [&](std::string_view wanted) {
+    for (const Member& member : *table) {
+      const auto* found = std::get_if<std::string>(&member.value.data);
+      if (member.key == wanted && found != nullptr) return *found;
+    }
+    return std::string();
+  };
+  if (text("name") == name && !text(key).empty()) into.push_back(text(key));
+  for (const Member& member : *table) find_steps(member.value, name, key, into);
+}
+
+// What a server would run of them runs.
+TEST_F(Init, TheShellPartsOfThePipelinesRun) {
+  ASSERT_EQ(sh("retrygate init --workflow github && retrygate init --workflow gitlab --force").code, 0);
+  const auto step = [&](const std::string& file, std::string_view name) {
+    const auto documents = parse_yaml(text(file), file);
+    std::vector<std::string> found;
+    if (documents) find_steps(documents->front(), name, "run", found);
+    return found.size() == 1 ? found[0]
+                             : fmt::format("echo {} steps are called {}; exit 9", found.size(), name);
+  };
+  file("seeds.sh", step(".github/workflows/retrygate.yml", "fresh seeds"));
+  const Ran seeds = sh("bash -eo pipefail seeds.sh");
+  EXPECT_EQ(seeds.code, 0) << seeds.out << seeds.err;
+  const std::string today = sh("date -u +%Y%m%d").out.substr(0, 8);
+  EXPECT_THAT(text("retry/suite.toml"), HasSubstr(fmt::format("\nseeds = \"{0}000..{0}199\"\n", today)));
+  file("gate.sh", step(".github/actions/retrygate/action.yml", "gate"));
+  const Ran gate =
+      sh("SUITE=retry/suite.toml BASELINE= OUT='my reports' ARGUMENTS='--threads 1' GITHUB_ACTIONS=true "
+         "SCRIPT=.github/actions/retrygate/retrygate.sh bash -eo pipefail gate.sh");
+  EXPECT_EQ(gate.code, 0) << gate.out << gate.err;
+  EXPECT_THAT(gate.out, HasSubstr("::notice title=retrygate::pass (exit 0)"));
+  EXPECT_TRUE(exists("my reports/comment.md"));
+  const auto gitlab = parse_yaml(text("retry/gitlab-ci.yml"), "gitlab-ci.yml");
+  ASSERT_TRUE(gitlab);
+  std::string last;
+  for (const Member& job : std::get<Table>(gitlab->front().data)) {
+    for (const Member& part : std::get<Table>(job.value.data)) {
+      if (part.key == "script") last = std::get<std::string>(std::get<Array>(part.value.data).back().data);
+    }
+  }
+  EXPECT_EQ(last, "bash retry/retrygate.sh retry/suite.toml");
+  EXPECT_EQ(sh(last).code, 0);
+}
+
 TEST_F(Init, ReplacesNothingUnlessItIsForced) {
   file("retry/suite.toml", "mine\n");
   file(".github/actions/retrygate/action.yml", "mine, too\n");
