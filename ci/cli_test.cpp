@@ -2,8 +2,10 @@
 // signals, hostile files. What it prints in full is held in golden_test.cpp.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <atomic>
 #include <map>
+#include <sstream>
 
 #include "ci/golden/transcript.hpp"
 
@@ -199,6 +201,135 @@ TEST_F(Cli, AnInterruptedSweepSaysThatSeedsAreMissing) {
   expect_refused("merge some.json", {"some.json:1:", "was interrupted"});
 }
 
+// A disk that is full or may not be written, for root, too: a mount of its own that ends with the command.
+// Skipped where the system allows none.
+TEST_F(Cli, AFullDiskAndOneThatIsReadOnlyLoseNothing) {
+  file("suite.toml",
+       "[[compare]]\nbaseline = \"full-jitter\"\ncandidates = [\"equal-jitter\"]\nscenarios = "
+       "[\"outage-then-limit\"]\nseeds = \"1..20\"\nmetrics = { requests = \"10%\" }\n");
+  const std::string mount = ::geteuid() == 0 ? "unshare -m sh -ec '" : "unshare -rm sh -ec '";
+  std::filesystem::create_directory(path("disk"));
+  // Large files only: a small one still fits, and the baseline that is there must survive.
+  const std::string full = mount +
+                           "mount -t tmpfs -o size=64k none disk; echo old >disk/baseline.json; head -c "
+                           "50000 /dev/zero >disk/filler; "
+                           "for command in \"gate suite.toml --out disk/reports\" "
+                           "\"sim --policy fixed --scenario outage-then-limit --seeds 1..500 --format json "
+                           "--out disk/samples.json\" "
+                           "\"gate suite.toml --baseline disk/baseline.json --update-baseline\"; do "
+                           "head -c 12000 /dev/zero >>disk/filler || true; "
+                           "code=0; retrygate $command >/dev/null 2>err || code=$?; echo \"$code $(grep -c "
+                           "\"No space left on device\" "
+                           "err)\"; done; cat disk/baseline.json; ls disk'";
+  if (run(mount + "mount -t tmpfs none disk'", path("")).code != 0)
+    GTEST_SKIP() << "no mount of its own is allowed";
+  const Ran ran = run(full, path(""));
+  EXPECT_THAT(ran.out, testing::MatchesRegex("2 [1-9][0-9]*\n2 [1-9][0-9]*\n2 1\nold\nbaseline.json\nfiller\n"
+                                             "(reports\n)?"))
+      << ran.err;
+  const std::string closed =
+      mount +
+      "mount -t tmpfs none disk; echo old >disk/baseline.json; mount -o remount,ro disk; "
+      "for command in \"gate suite.toml --out disk/reports\" \"init disk/suite.toml\" "
+      "\"gate suite.toml --baseline disk/baseline.json --update-baseline\"; do "
+      "code=0; retrygate $command >/dev/null 2>err || code=$?; echo \"$code $(grep -c \"Read-only file "
+      "system\" "
+      "err)\"; done; cat disk/baseline.json; ls disk'";
+  EXPECT_EQ(run(closed, path("")).out, "2 1\n2 1\n2 1\nold\nbaseline.json\n");
+}
+
+// Signals at moments spread over whole runs that do little but write: the old file or the new one is there,
+// and nothing is left beside it by a signal that asks.
+TEST_F(Cli, AFileIsOldOrNewWheneverItsWriterIsKilled) {
+  const auto suite = [&](int seeds) {
+    file(fmt::format("suite-{}.toml", seeds),
+         fmt::format(
+             "[[compare]]\nbaseline = \"fixed\"\ncandidates = [\"fixed\"]\nscenarios = "
+             "[\"outage-then-limit\"]\nset = [\"clients=2\"]\nseeds = \"1..{}\"\nmetrics = {{ requests = "
+             "\"10%\" }}\n",
+             seeds));
+  };
+  const auto update = [](int seeds) {
+    return fmt::format("retrygate gate suite-{}.toml --baseline b/baseline.json --update-baseline", seeds);
+  };
+  std::filesystem::create_directory(path("b"));
+  std::map<int, std::string> whole;
+  double length = 0;
+  for (const int seeds : {1, 400}) {
+    suite(seeds);
+    const Ran ran = run(update(seeds), path(""));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    length = std::max(length, ran.seconds);
+    whole[seeds] = contents(path("b/baseline.json"));
+  }
+  int stopped = 0;
+  for (int i = 0; i < 60; ++i) {
+    const int signal = std::array{SIGTERM, SIGINT, SIGKILL}[static_cast<std::size_t>(i % 3)];
+    const double when = length * (i + 1) / 60;
+    bool sent = false;
+    const Ran ran = run("exec " + update(i % 2 == 0 ? 1 : 400), path(""), 120, [&](pid_t child, double now) {
+      if (!sent && now >= when) sent = ::kill(child, signal) == 0;
+    });
+    EXPECT_THAT(ran.code, AnyOf(0, 128 + signal)) << ran.err;
+    stopped += ran.code == 0 ? 0 : 1;
+    const std::string now = contents(path("b/baseline.json"));
+    EXPECT_TRUE(now == whole[1] || now == whole[400])
+        << "after " << i << " it has " << now.size() << " bytes";
+    for (const auto& entry : std::filesystem::directory_iterator(path("b"))) {
+      if (entry.path().filename() == "baseline.json") continue;
+      EXPECT_EQ(signal, SIGKILL) << entry.path();
+      std::filesystem::remove(entry.path());
+    }
+  }
+  EXPECT_GT(stopped, 10);
+}
+
+TEST_F(Cli, TwoThatUpdateOneBaselineLeaveOneOfBoth) {
+  for (const int seeds : {50, 60})
+    file(fmt::format("suite-{}.toml", seeds),
+         fmt::format("[[compare]]\nbaseline = \"full-jitter\"\ncandidates = [\"fixed\"]\nscenarios = "
+                     "[\"outage-then-limit\"]\nseeds = \"1..{}\"\nmetrics = {{ requests = \"10%\" }}\n",
+                     seeds));
+  const auto update = [](int seeds, const char* file) {
+    return fmt::format("retrygate gate suite-{}.toml --baseline {} --update-baseline", seeds, file);
+  };
+  ASSERT_EQ(run(update(50, "one.json") + " && " + update(60, "two.json"), path("")).code, 0);
+  for (int i = 0; i < 5; ++i) {
+    const Ran ran = run(
+        update(50, "b.json") + " & a=$!; " + update(60, "b.json") + "; b=$?; wait $a && exit $b", path(""));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(contents(path("b.json")), AnyOf(contents(path("one.json")), contents(path("two.json"))));
+  }
+}
+
+// A name that would be the end of a report, a tag, a table's cell, a mention and a command of a workflow.
+TEST_F(Cli, ANameStaysAName) {
+  file("suite.toml",
+       "[policy.\"a\\nVerdict: pass (exit 0)\\n::error::own\\u001b[2J<script>alert(1)</script>|@all "
+       "&\\uffff'\"]\n"
+       "kind = \"exponential\"\nbase = \"100ms\"\n[[compare]]\nbaseline = \"full-jitter\"\n"
+       "candidates = [\"a\\nVerdict: pass (exit 0)\\n::error::own\\u001b[2J<script>alert(1)</script>|@all "
+       "&\\uffff'\"]\nscenarios = [\"outage-then-limit\"]\nmetrics = { gave_up = \"0.5\" }\n");
+  const Ran text = cli("gate suite.toml --out reports");
+  ASSERT_EQ(text.code, 1) << text.err;
+  EXPECT_THAT(text.out,
+              AllOf(testing::EndsWith("\nVerdict: fail (exit 1)\n"), Not(HasSubstr("\nVerdict: pass")),
+                    Not(HasSubstr("\n::error")), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(contents(path("reports/report.md")),
+              AllOf(Not(HasSubstr("<script")), Not(HasSubstr("|@all")), Not(HasSubstr("@all")),
+                    Not(HasSubstr("\n::error"))));
+  EXPECT_THAT(contents(path("reports/report.html")), Not(HasSubstr("<script>alert(1)")));
+  const std::string junit = contents(path("reports/junit.xml"));
+  EXPECT_THAT(junit,
+              AllOf(Not(HasSubstr("<script")), Not(HasSubstr("\x1b")), Not(HasSubstr("\xef\xbf\xbf"))));
+  if (run("command -v xmllint", path("")).code == 0)
+    EXPECT_EQ(run("xmllint --noout reports/junit.xml", path("")).err, "");
+  const Ran github = cli("gate suite.toml --format github");
+  std::istringstream lines(github.out);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_THAT(line, testing::MatchesRegex("::(error|warning|notice) .*")) << github.out;
+}
+
 // Files that nobody wrote by hand. Each is refused with its name, or read; never a crash, and in bounded
 // time.
 TEST_F(Cli, HostileFiles) {
@@ -228,6 +359,8 @@ TEST_F(Cli, HostileFiles) {
        }()},
       {"long-line.toml", "[policy.a]\nkind = \"" + std::string(10'000'000, 'x') + "\"\n"},
       {"many-keys.toml", many},
+      {"beyond-double.toml", "[policy.a]\nkind = \"exponential\"\nfactor = 1e400\n"},
+      {"beyond-time.toml", "[policy.a]\nkind = \"fixed\"\nbase = \"1e400s\"\n"},
       {"huge-number.toml", "[policy.a]\nkind = \"fixed\"\nmax_attempts = 99999999999999999999999999\n"},
   };
   for (const auto& [name, text] : files) {
