@@ -56,6 +56,22 @@ TEST_F(Cli, MistakesInAFileHavePlaceAndHintAndComeAtOnce) {
                  {"suite.toml:2:12: error: ", "suite.toml:4:", "suite.toml:5:20: error: ", "suite.toml:8:"});
 }
 
+// Address space for a few large stacks and one heap (kilobytes, the shell's unit), so that what is left when
+// the next stack does not fit is enough to work with; the sanitizers need terabytes of it.
+TEST_F(Cli, FewerThreadsThanAskedForDoTheSameWork) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "a limit on the address space and AddressSanitizer exclude each other";
+#endif
+  const std::string sweep =
+      "sim --policy fixed --scenario outage-then-limit --seeds 1..100 --format json --threads ";
+  const Ran one = cli(sweep + "1");
+  ASSERT_EQ(one.code, 0) << one.err;
+  const Ran limited =
+      run("ulimit -s 65536; ulimit -v 400000; MALLOC_ARENA_MAX=1 retrygate " + sweep + "100", path(""));
+  EXPECT_EQ(limited.code, 0) << limited.err;
+  EXPECT_EQ(limited.out, one.out);
+}
+
 TEST_F(Cli, MistakesOnTheCommandLineNameWhatWasMeant) {
   expect_refused("chekc full-jitter", {"unknown command 'chekc', did you mean 'check'?"});
   expect_refused("check full-jitter --sed 1", {"unknown option '--sed', did you mean '--seed'?"});
@@ -322,8 +338,9 @@ TEST_F(Cli, ANameStaysAName) {
   const std::string junit = contents(path("reports/junit.xml"));
   EXPECT_THAT(junit,
               AllOf(Not(HasSubstr("<script")), Not(HasSubstr("\x1b")), Not(HasSubstr("\xef\xbf\xbf"))));
-  if (run("command -v xmllint", path("")).code == 0)
+  if (run("command -v xmllint", path("")).code == 0) {
     EXPECT_EQ(run("xmllint --noout reports/junit.xml", path("")).err, "");
+  }
   const Ran github = cli("gate suite.toml --format github");
   std::istringstream lines(github.out);
   for (std::string line; std::getline(lines, line);)

@@ -284,9 +284,9 @@ Result<std::vector<Asked>> ask(const Comparison& c) {
       for (std::size_t m = 0; m < c.task.margins.size(); ++m) {
         const Margin& margin = c.task.margins[m];
         const Metric metric = *find_metric(margin.metric);
-        const Duration horizon = c.task.scenarios[s].horizon;
-        auto b = keep(comparable(baseline.samples[m], metric, horizon, margin.where), errors);
-        auto x = keep(comparable(candidate.samples[m], metric, horizon, margin.where), errors);
+        const Scenario& scenario = c.task.scenarios[s];
+        auto b = keep(comparable(baseline.samples[m], metric, scenario, margin.where), errors);
+        auto x = keep(comparable(candidate.samples[m], metric, scenario, margin.where), errors);
         if (!b || !x) continue;
         // One that was decided early has fewer seeds than what it is compared with.
         b->resize(std::min(b->size(), x->size()));

@@ -162,7 +162,7 @@ Result<void> add_storms(const std::vector<CompareTask>& tasks, const Baseline* s
 
 Envelope envelope_of(const NamedPolicy& named) {
   constexpr std::int64_t retries = 24, calls = 16;
-  const Schedule law = schedule(named.policy, retries);
+  const Schedule law = schedule(named, retries);
   const auto observed = observed_delays(named.policy, retries, calls);
   Envelope envelope{named.name, law.exact, {}};
   for (std::size_t i = 0; i < law.rows.size(); ++i) {

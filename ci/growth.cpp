@@ -84,8 +84,8 @@ Result<void> compare_in(const GrowthRequest& request, const std::vector<Scenario
                                   {}};
       for (std::size_t s = 0; s < scenarios.size(); ++s) {
         const auto values = [&](std::size_t policy) {
-          return comparable(table->cells[s * policies.size() + policy].samples[m], *metric,
-                            scenarios[s].horizon, {"--metric", 1, 1});
+          return comparable(table->cells[s * policies.size() + policy].samples[m], *metric, scenarios[s],
+                            {"--metric", 1, 1});
         };
         const auto b = values(0), x = values(c);
         if (!b) return tl::unexpected(b.error());

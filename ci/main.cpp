@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 
@@ -197,8 +198,9 @@ void add_check(CLI::App& app, Run& run) {
   CLI::App& command = *app.add_subcommand("check", "hold policies against what they promise");
   command.add_option("SUBJECT", into->subjects,
                      "policies, as for show, or exec:CMD, a program that speaks the protocol");
-  command.add_option("--contract", into->contract,
-                     "what exec:CMD or the recording promises: FILE.toml, FILE.json, FILE.toml#NAME, or JSON");
+  command.add_option(
+      "--contract", into->contract,
+      "what exec:CMD or the recording promises: FILE.toml, FILE.json, FILE.toml#NAME, or JSON");
   command.add_option("--trace", into->trace, "a recording of a real client: FILE.csv");
   command.add_option("--seed", into->request.seed, "of the generated cases (1)");
   command.add_option("--cases", into->request.cases, "generated cases per invariant (200)")
@@ -480,6 +482,8 @@ int run(int argc, char** argv) {
     return run.crew->rank() == 0 ? app.exit(asked_for) : 0;  // --help, --version
   } catch (const CLI::ParseError& fault) {
     return static_cast<int>(refused(*run.crew, malformed(app, fault)));
+  } catch (const std::filesystem::filesystem_error&) {
+    throw;  // no output of ours
   } catch (const std::system_error& fault) {
     return static_cast<int>(unwritable(fault.code().message()));
   }

@@ -98,7 +98,7 @@ TEST_F(OutsideCommands, OutagesOfALogAreCompared) {
   ShowRequest request;
   request.log = "o.csv";
   request.outages = {Duration::s(40), Duration::ms(500), Duration::s(3), Duration::s(1)};
-  const std::string text = show_text(*policy, schedule(policy->policy, 3), request);
+  const std::string text = show_text(*policy, schedule(*policy, 3), request);
   EXPECT_THAT(text, HasSubstr("4 outages of o.csv"));
   EXPECT_THAT(text, HasSubstr("longest            40s    0.0 %"));
   EXPECT_THAT(text, HasSubstr(" 75.0 %   outlived by every call: 3, by none: 1"));

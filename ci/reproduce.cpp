@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
-#include <thread>
 
 #include "policies/base/shelf.hpp"
 #include "sim/experiments/published.hpp"
+#include "stats/parallel.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -123,15 +122,7 @@ Result<std::vector<ClaimRow>> reproduce(const std::string& name, const Seeds& se
   }
   // Each experiment writes its own place, so the rows are the same on any number of threads.
   std::vector<std::vector<ClaimRow>> done(wanted.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < wanted.size(); i = next++) done[i] = wanted[i]->run(seeds);
-  };
-  {
-    std::vector<std::jthread> others;
-    for (unsigned t = 1; t < std::thread::hardware_concurrency(); ++t) others.emplace_back(work);
-    work();
-  }
+  stats::in_parallel(wanted.size(), 0, [&](std::size_t i) { done[i] = wanted[i]->run(seeds); });
   std::vector<ClaimRow> rows;
   for (std::vector<ClaimRow>& more : done) {
     std::sort(more.begin(), more.end(), [](const ClaimRow& a, const ClaimRow& b) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace retrygate::ci {
 namespace {
 
@@ -17,17 +15,23 @@ std::string quoted(const std::string& field) {
 }  // namespace
 
 Result<std::vector<double>> comparable(const std::vector<std::optional<double>>& samples,
-                                       const Metric& metric, Duration horizon, Where where) {
+                                       const Metric& metric, const Scenario& scenario, Where where) {
+  const bool nothing_to_recover_from =
+      metric.missing == Missing::horizon_after_faults && !scenario.has_faults();
   std::vector<double> values;
-  const double limit = horizon.seconds();
   for (const std::optional<double>& sample : samples) {
-    if (metric.unit == "s")
-      values.push_back(std::min(sample.value_or(limit), limit));
-    else if (sample)
+    if (sample)
       values.push_back(*sample);
-    else
-      return failure(std::move(where), fmt::format("'{}' has no value in some seeds", metric.id),
+    else if (nothing_to_recover_from)
+      return failure(std::move(where),
+                     fmt::format("'{}': scenario '{}' has no outage to recover from", metric.id, scenario.id),
+                     "choose another metric or scenario");
+    else if (metric.missing == Missing::error)
+      return failure(std::move(where),
+                     fmt::format("'{}' has no value in some seeds of scenario '{}'", metric.id, scenario.id),
                      "choose another metric");
+    else
+      values.push_back(scenario.horizon.seconds());
   }
   return values;
 }

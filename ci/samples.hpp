@@ -14,10 +14,9 @@ namespace retrygate::ci {
 // The unit of metrics that are 1 or 0 in a seed: over seeds they are shares.
 inline bool yes_no(std::string_view unit) { return unit == "0/1"; }
 
-// A time that is not reached, or reached after the horizon, counts as the horizon; of anything else a missing
-// value is an error at `where`.
+// What a missing value counts as is the metric's to say; where it is an error, it is one at `where`.
 Result<std::vector<double>> comparable(const std::vector<std::optional<double>>& samples, const Metric&,
-                                       Duration horizon, Where where);
+                                       const Scenario&, Where where);
 
 // CSV with a header (RFC 4180, lines end with LF): policy, definition, scenario, params ("key=value;..."),
 // seed, digest, then one column per metric, empty where it was not reached.

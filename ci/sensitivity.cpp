@@ -90,10 +90,10 @@ Result<std::vector<Setting>> settings_of(const SensitivityRequest& request, cons
 }
 
 Result<SensitivityMetric> analyse(const SensitivityReport& report, const Metric& metric,
-                                  const SampleTable& table, std::size_t place, Duration horizon) {
+                                  const SampleTable& table, std::size_t place, const Scenario& scenario) {
   std::vector<std::vector<double>> responses;
   for (const Cell& cell : table.cells) {
-    auto values = comparable(cell.samples[place], metric, horizon, {"--metric", 1, 1});
+    auto values = comparable(cell.samples[place], metric, scenario, {"--metric", 1, 1});
     if (!values) return tl::unexpected(values.error());
     responses.push_back(std::move(*values));
   }
@@ -226,7 +226,7 @@ Result<SensitivityReport> sensitivity(const SensitivityRequest& request) {
   const auto table = sweep(simulated, {*scenario}, request.seeds, request.metrics, request.threads);
   if (!table) return tl::unexpected(table.error());
   for (std::size_t m = 0; m < metrics.size(); ++m) {
-    auto analysed = analyse(report, metrics[m], *table, m, scenario->horizon);
+    auto analysed = analyse(report, metrics[m], *table, m, *scenario);
     if (!analysed) return tl::unexpected(analysed.error());
     report.metrics.push_back(std::move(*analysed));
   }

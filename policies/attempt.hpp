@@ -70,6 +70,14 @@ struct Attempt {
   Instant deadline = Instant::never();  // the caller's; the policy may have its own too
 };
 
+// One attempt that is about to be sent, as a policy's gate sees it.
+struct Sending {
+  std::int64_t attempt = 1;  // from 1: the first try
+  Instant now;
+  Instant call_started;
+  Instant deadline = Instant::never();  // the caller's
+};
+
 enum class Stop : std::uint8_t { success, attempts, deadline, not_retryable, budget, breaker, cancelled };
 std::string_view to_string(Stop);
 

@@ -58,6 +58,7 @@ inline Duration ceiling(const Backoff& law, std::int64_t n) {
     case GrowthKind::fibonacci:
       return law.base * fibonacci(n);
     case GrowthKind::polynomial:
+      if (law.base == Duration{}) return {};  // as above
       // Whole exponents, the usual ones, by multiplication: libm's pow differs between systems.
       return law.base.scaled(law.exponent == std::floor(law.exponent)
                                  ? power(static_cast<double>(n), static_cast<std::int64_t>(law.exponent))

@@ -34,9 +34,8 @@ bool tripped(const Breaker& b, Memory& m, bool failed) {
 }  // namespace
 
 bool CircuitBreaker::permit(const Breaker& b, Memory& m, Permit& permit, Instant now) {
-  if (refuses(b, m, now)) return false;
+  if (!permits(b, m, now)) return false;
   if (m.state == State::open) change(m, State::half_open);
-  if (m.state == State::half_open && m.trials >= b.trials) return false;
   permit = {m.epoch, m.state == State::half_open};
   if (permit.trial) ++m.trials;
   return true;

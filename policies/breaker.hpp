@@ -31,7 +31,11 @@ struct CircuitBreaker {
   };
   enum class Result : std::uint8_t { success, failure, none };  // none: nothing was learnt (cancelled)
 
-  // May something be sent now? Takes the permit if so; an open breaker becomes half-open when its time is up.
+  // May something be sent now?
+  static bool permits(const Breaker& b, const Memory& m, Instant now) {
+    return !refuses(b, m, now) && (m.state != State::half_open || m.trials < b.trials);
+  }
+  // Takes the permit if so; an open breaker becomes half-open when its time is up.
   static bool permit(const Breaker&, Memory&, Permit&, Instant now);
   static void told(const Breaker&, Memory&, Permit&, Result, Instant now);
   // Would a send at `when` be refused, as things stand?

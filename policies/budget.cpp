@@ -87,20 +87,19 @@ bool AwsQuota::withdraw(const Budget& b, Memory& m, Charge& charge, const Ended&
 
 namespace {
 
-void refill(AwsAdaptive::Memory& m, double now_s) {
-  m.tokens = std::min(m.tokens_max, m.tokens + (now_s - m.refilled_s) * m.rate_per_s);
-  m.refilled_s = now_s;
+void refill(AwsAdaptive::Memory& m, Instant now) {
+  m.tokens = std::min(m.tokens_max, m.tokens + (now - m.refilled).seconds() * m.rate_per_s);
+  m.refilled = now;
 }
 
 // Answers per second, smoothed; measured once per window, which ends at a whole multiple of it.
-void measure(const Budget& b, AwsAdaptive::Memory& m, double now_s) {
-  const double window_s = b.window.seconds();
-  const double until_s = std::floor(now_s / window_s) * window_s;
+void measure(const Budget& b, AwsAdaptive::Memory& m, Instant now) {
+  const Instant until{b.window * (now.since_start.ns() / b.window.ns())};
   m.sends += 1;
-  if (until_s <= m.measured_until_s) return;
-  const double rate = m.sends / (until_s - m.measured_until_s);
+  if (until <= m.measured_until) return;
+  const double rate = m.sends / (until - m.measured_until).seconds();
   m.measured_per_s = rate * b.smoothing + m.measured_per_s * (1 - b.smoothing);
-  m.measured_until_s = until_s;
+  m.measured_until = until;
   m.sends = 0;
 }
 
@@ -112,20 +111,19 @@ double AwsAdaptive::zero_point_s(const Budget& b, double rate_per_s) {
 
 void AwsAdaptive::told(const Budget& b, Memory& m, Charge& charge, const Ended& e) {
   if (b.capacity > 0) AwsQuota::told(b, m.quota, charge.quota, e);
-  const double now_s = e.now.since_start.seconds();
-  measure(b, m, now_s);
+  measure(b, m, e.now);
   double rate = 0;
   if (throttled(e.status)) {
     m.throttled_per_s = m.throttling ? std::min(m.measured_per_s, m.rate_per_s) : m.measured_per_s;
-    m.throttled_s = now_s;
+    m.throttled_at = e.now;
     m.throttling = true;
     rate = m.throttled_per_s * b.beta;
   } else {
-    const double t = now_s - m.throttled_s - zero_point_s(b, m.throttled_per_s);
+    const double t = (e.now - m.throttled_at).seconds() - zero_point_s(b, m.throttled_per_s);
     rate = b.cubic_scale * t * t * t + m.throttled_per_s;
   }
   rate = std::min(rate, 2 * m.measured_per_s);
-  refill(m, now_s);
+  refill(m, e.now);
   m.rate_per_s = std::max(rate, b.rate_per_s_min);
   m.tokens_max = std::max(rate, 1.0);
   m.tokens = std::min(m.tokens, m.tokens_max);
@@ -137,7 +135,7 @@ bool AwsAdaptive::withdraw(const Budget& b, Memory& m, Charge& charge, const End
 
 std::optional<Duration> AwsAdaptive::ask(const Budget&, Memory& m, Instant now, Rng&) {
   if (!m.throttling) return Duration{};
-  refill(m, now.since_start.seconds());
+  refill(m, now);
   if (m.tokens >= 1 - crumb) {
     m.tokens = std::max(0.0, m.tokens - 1);
     return Duration{};

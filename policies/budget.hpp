@@ -97,13 +97,13 @@ struct AwsAdaptive {
     AwsQuota::Memory quota;
     double sends = 0;  // answers since the last measurement
     double measured_per_s = 0;
-    double measured_until_s = 0;  // end of the last measurement
+    Instant measured_until;  // end of the last measurement
     double tokens = 0, tokens_max = 1;
     double rate_per_s = 1;  // refill
-    double refilled_s = 0;
+    Instant refilled;
     double throttled_per_s = 0;  // w
-    double throttled_s = 0;      // when
-    bool throttling = false;     // since the first throttling answer
+    Instant throttled_at;
+    bool throttling = false;  // since the first throttling answer
   };
   struct Charge {
     AwsQuota::Charge quota;

@@ -174,10 +174,10 @@ TEST(AwsAdaptive, TheSpecificationsCubic) {
   for (int i = 0; i < 7; ++i) {
     AwsAdaptive::Memory m;
     m.throttled_per_s = 10;
-    m.throttled_s = 5;
+    m.throttled_at = at(5);
     m.throttling = true;
     m.measured_per_s = 1e6;  // so that twice the measured rate is no limit
-    m.measured_until_s = 1e6;
+    m.measured_until = at(1e6);
     AwsAdaptive::told(adaptive, m, charge, succeeded(5 + i));
     EXPECT_NEAR(m.rate_per_s, rates[i], 1e-9) << i;
   }

@@ -26,7 +26,8 @@ Parts parts_of(const Contract& c) {
   return parts;
 }
 
-// `ratio` and `max` beside the other keys: the way to set a jitter's width on the command line.
+// `ratio` and `max` beside the other keys set the width of a jitter that the policy has by default: the way
+// to do so on the command line, where no table can be written.
 void read_width(Reader& table, Contract& c) {
   if (!c.jitter) return;
   if (c.jitter->kind == JitterKind::proportional) {
@@ -184,6 +185,7 @@ Parts read_parts(Reader& table, const Parts& defaults) {
   read_contract_keys(table, c);
   if (const auto tick = table.duration("tick")) c.tick = *tick;
   read_width(table, c);
+  if (c.growth == GrowthKind::exponential && !c.factor) c.factor = defaults.backoff.factor;
   // Without growth there is nothing for a cap to hold back; the default one must not contradict the rest.
   if (c.growth == GrowthKind::none && !table.has("cap")) c.cap.reset();
   if (c.jitter && replaces_growth(c.jitter->kind) && !table.has("growth")) c.growth.reset();

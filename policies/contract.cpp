@@ -174,6 +174,14 @@ std::optional<Budget> read_budget(Reader& outer) {
     b.window = table->duration("window").value_or(b.kind == ratio ? Duration::s(10) : Duration::s(120));
     if (b.window <= Duration{}) table->fail("window", "'window' must be above 0");
   }
+  const bool costs =
+      b.kind == token_bucket || b.kind == aws_quota || (b.kind == aws_adaptive && b.capacity > 0);
+  for (const auto& [key, cost] : {std::pair{"cost", b.cost}, std::pair{"timeout_cost", b.timeout_cost}}) {
+    if (costs && cost > b.capacity)
+      table->fail(table->has(key) ? key : "capacity",
+                  fmt::format("a retry costs more ({} {}) than the budget holds ({})", key, cost, b.capacity),
+                  "no retry would ever be paid for");
+  }
   table->finish();
   return b;
 }
@@ -277,6 +285,7 @@ std::string to_string(const RetryOn& set) {
   std::vector<std::string> all;
   for (const Status status : set.statuses) all.push_back(to_string(status));
   for (const int c : set.classes) all.push_back(fmt::format("{}xx", c));
+  if (all.empty()) return "nothing";
   return fmt::format("{}", fmt::join(all, " "));
 }
 
@@ -319,6 +328,29 @@ void judge(Reader& table, const Contract& c) {
                own ? "raise cap or lower base" : "give a cap of at least that much");
   }
   if (c.cap && *c.cap <= Duration{}) table.fail("cap", "'cap' must be above 0", "leave it out for no cap");
+  if (c.tick > Duration::ns(1)) {
+    // Delays are whole ticks: what is finer becomes 0.
+    const auto finer = [&](std::string_view key, Duration d) {
+      if (d > Duration{} && d < c.tick)
+        table.fail(table.has("tick") ? "tick" : key,
+                   fmt::format("'tick' ({}) is above {} ({}): such a delay would be 0", to_string(c.tick),
+                               key, to_string(d)),
+                   "lower tick");
+    };
+    if (c.base) finer("base", *c.base);
+    if (c.cap) finer("cap", *c.cap);
+    for (const Duration d : c.table.value_or(std::vector<Duration>{})) finer("table", d);
+  }
+  if (c.cap && c.table && c.growth == GrowthKind::table && !table.has("cap")) {
+    const Duration longest = *std::max_element(c.table->begin(), c.table->end());
+    if (longest > *c.cap)
+      table.fail("table",
+                 fmt::format("a delay of the table ({}) is above the cap ({} by default)", to_string(longest),
+                             to_string(*c.cap)),
+                 "give a cap of at least that much");
+  }
+  if (c.growth == GrowthKind::exponential && !c.factor)
+    table.fail("growth", "exponential growth needs its 'factor'", "for example factor = 2");
   if (c.factor && !(*c.factor > 0))
     table.fail("factor", fmt::format("'factor' must be above 0, not {}", *c.factor));
   if (table.has("factor") && c.growth && *c.growth != GrowthKind::exponential) {

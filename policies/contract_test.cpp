@@ -71,6 +71,28 @@ TEST(Contract, RefusesWhatMakesNoSense) {
   EXPECT_THAT(faults("breaker = { open_for = \"1s\" }\n"), HasSubstr("by one of them"));
   EXPECT_THAT(faults("breaker = { failure_ratio = 0.5, open_for = \"1s\" }\n"), HasSubstr("go together"));
   EXPECT_THAT(faults("jitter = \"decorrelated-v2\"\nfactor = 2\n"), HasSubstr("part of its law"));
+  EXPECT_THAT(faults("growth = \"exponential\"\nbase = \"1s\"\n"),
+              HasSubstr("c.toml:1:10: error: exponential growth needs its 'factor'"));
+}
+
+// Settings that can never work: every delay is 0, or no retry is ever paid for.
+TEST(Contract, RefusesWhatCannotWork) {
+  const std::string fixed = "growth = \"constant\"\nbase = \"500ms\"\n";
+  EXPECT_THAT(faults(fixed + "tick = \"1s\"\n"),
+              HasSubstr("c.toml:3:8: error: 'tick' (1s) is above base (500ms)"));
+  EXPECT_EQ(faults(fixed + "tick = \"500ms\"\n"), "");
+  EXPECT_EQ(faults("growth = \"constant\"\nbase = \"0s\"\ntick = \"1s\"\n"), "");
+  EXPECT_THAT(faults("cap = \"1ms\"\ntick = \"2ms\"\n"), HasSubstr("'tick' (2ms) is above cap (1ms)"));
+  EXPECT_THAT(faults("growth = \"table\"\ntable = [\"1s\", \"0s\", \"1ms\"]\ntick = \"2ms\"\n"),
+              HasSubstr("'tick' (2ms) is above table (1ms)"));
+  const auto budget = [](const std::string& keys) { return faults("budget = { " + keys + " }\n"); };
+  EXPECT_THAT(budget("kind = \"token-bucket\", capacity = 1, cost = 5, refill_per_s = 9"),
+              HasSubstr("c.toml:1:56: error: a retry costs more (cost 5) than the budget holds (1)"));
+  EXPECT_EQ(budget("kind = \"token-bucket\", capacity = 5, cost = 5, refill_per_s = 9"), "");
+  EXPECT_THAT(budget("kind = \"aws-quota\", capacity = 9, cost = 5, timeout_cost = 10"),
+              HasSubstr("(timeout_cost 10)"));
+  EXPECT_THAT(budget("kind = \"aws-adaptive\", capacity = 4"), HasSubstr("(cost 5)"));
+  EXPECT_EQ(budget("kind = \"aws-adaptive\""), "");
 }
 
 TEST(Backoff, LawsBeyondTheExponential) {
@@ -82,6 +104,11 @@ TEST(Backoff, LawsBeyondTheExponential) {
   law.kind = GrowthKind::polynomial;
   law.exponent = 3;
   EXPECT_EQ(ceiling(law, 4), Duration::s(64));
+  law.exponent = 64;
+  EXPECT_EQ(ceiling(law, std::int64_t{1} << 31), Duration::max());
+  law.base = {};
+  EXPECT_EQ(ceiling(law, std::int64_t{1} << 31), Duration{});  // and not 0 times infinity
+  law.base = Duration::s(1);
   law.exponent = 0.5;
   EXPECT_EQ(ceiling(law, 9), Duration::s(3));
   law.kind = GrowthKind::table;

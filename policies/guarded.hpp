@@ -50,22 +50,21 @@ struct Guarded {
     return decision;
   }
 
-  Decision before(Client& client, Call& call, std::int64_t attempt, Instant now, Rng& rng) const
+  Decision before(Client& client, Call& call, const Sending& sending, Rng& rng) const
       requires(Spending::gates || Circuit::gates) {
-    const bool asked = breaker() && (breaker()->unit == BreakerUnit::attempt || attempt == 1);
+    const Decision decision = admit(client, call, sending, rng);
     if constexpr (Circuit::gates) {
-      if (asked && Circuit::refuses(*breaker(), client.breaker, now)) return Decision::stop(Stop::breaker);
+      // A retry that is refused ends its call, which has failed.
+      if (decision.stops() && sending.attempt > 1 && breaker()->unit == BreakerUnit::call)
+        Circuit::told(*breaker(), client.breaker, call.permit, Circuit::Result::failure, sending.now);
     }
-    if constexpr (Spending::gates) {
-      const auto wait = Spending::ask(*budget(), client.budget, now, rng);
-      if (!wait) return Decision::stop(Stop::budget);
-      if (*wait > Duration{}) return Decision::wait(*wait);
-    }
-    if constexpr (Circuit::gates) {
-      if (asked && !Circuit::permit(*breaker(), client.breaker, call.permit, now))
-        return Decision::stop(Stop::breaker);
-    }
-    return Decision::wait({});
+    return decision;
+  }
+
+  void abandoned(Client& client, Call& call, Instant now) const requires(Circuit::gates) {
+    // Between attempts it is a call that holds a permit, if anything does.
+    if (breaker()->unit == BreakerUnit::call)
+      Circuit::told(*breaker(), client.breaker, call.permit, Circuit::Result::none, now);
   }
 
   Contract contract() const { return law.contract(); }
@@ -76,6 +75,28 @@ struct Guarded {
   const Limits& limits() const { return law.limits(); }
   const std::optional<Budget>& budget() const { return law.guards().budget; }
   const std::optional<Breaker>& breaker() const { return law.guards().breaker; }
+
+  // The breaker is asked first, so that nothing is spent on a send that it forbids; its permit is taken last.
+  Decision admit(Client& client, Call& call, const Sending& sending, Rng& rng) const {
+    const bool asked = breaker() && (breaker()->unit == BreakerUnit::attempt || sending.attempt == 1);
+    if constexpr (Circuit::gates) {
+      if (asked && !Circuit::permits(*breaker(), client.breaker, sending.now))
+        return Decision::stop(Stop::breaker);
+    }
+    if constexpr (Spending::gates) {
+      const auto wait = Spending::ask(*budget(), client.budget, sending.now, rng);
+      if (!wait) return Decision::stop(Stop::budget);
+      if (*wait > Duration{}) {
+        return too_late(limits(), sending.call_started, sending.deadline, sending.now + *wait)
+                   ? Decision::stop(Stop::deadline)
+                   : Decision::wait(*wait);
+      }
+    }
+    if constexpr (Circuit::gates) {
+      if (asked) Circuit::permit(*breaker(), client.breaker, call.permit, sending.now);
+    }
+    return Decision::wait({});
+  }
 
   void tell(Client& client, Call& call, Status status, bool counts, Instant now) const {
     if constexpr (Circuit::gates) {

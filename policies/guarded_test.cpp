@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "policies/composed.hpp"
+#include "policies/loop.hpp"
 #include "policies/named.hpp"
 
 namespace retrygate {
@@ -37,21 +38,26 @@ class Client {
   struct Call {
     alignas(std::max_align_t) std::byte slot[call_slot_bytes];
     std::int64_t attempt = 0;
+    double started = 0;
   };
-  Call call() {
+  Call call(double started = 0) {
     Call c;
+    c.started = started;
     policy_.start_call(c.slot);
     return c;
   }
   std::string ask(Call& c, double s) {
     Rng rng = key_.at(0, 0, static_cast<std::uint64_t>(c.attempt));
-    return to_string(policy_.before(client_, c.slot, c.attempt + 1, {Duration::seconds(s)}, rng));
+    const Sending sending{c.attempt + 1, {Duration::seconds(s)}, {Duration::seconds(c.started)}};
+    return to_string(policy_.before(client_, c.slot, sending, rng));
   }
+  void abandons(Call& c, double s) { policy_.abandoned(client_, c.slot, {Duration::seconds(s)}); }
   std::string told(Call& c, Outcome outcome, double s = 0, bool idempotent = true) {
     Attempt a;
     a.number = ++c.attempt;
     a.outcome = outcome;
     a.idempotent = idempotent;
+    a.call_started = {Duration::seconds(c.started)};
     a.finished = {Duration::seconds(s)};
     Rng rng = key_.at(0, 1, static_cast<std::uint64_t>(c.attempt));
     return to_string(policy_.after(client_, c.slot, a, rng));
@@ -145,6 +151,96 @@ TEST(Guarded, AnAdaptiveRateDelaysSends) {
   EXPECT_EQ(client.told(call, {Status::http(429)}, 0), "wait 100ms");
   EXPECT_EQ(client.ask(call, 0.1), "wait 1.9s");  // half a send per second
   EXPECT_EQ(client.ask(call, 2), "wait 0s");
+}
+
+// The token comes 1.9 s later: 2 s into the call.
+TEST(Guarded, AGateKeepsTheLimitsOfTime) {
+  const auto second_send = [](const std::string& limit) {
+    Client client(policy("budget = { kind = \"aws-adaptive\" }\n" + limit));
+    auto call = client.call();
+    client.ask(call, 0);
+    EXPECT_EQ(client.told(call, {Status::http(429)}, 0), "wait 100ms");
+    return client.ask(call, 0.1);
+  };
+  EXPECT_EQ(second_send(""), "wait 1.9s");
+  EXPECT_EQ(second_send("deadline = \"2s\"\n"), "stop: deadline");
+  EXPECT_EQ(second_send("deadline = \"2001ms\"\n"), "wait 1.9s");
+  EXPECT_EQ(second_send("elapsed = \"2s\"\n"), "wait 1.9s");
+  EXPECT_EQ(second_send("elapsed = \"1999ms\"\n"), "stop: deadline");
+}
+
+// A call that its gate ends has failed, and one that its caller leaves has not: the breaker hears of both.
+TEST(Guarded, ABreakerOfCallsHearsOfEveryEnd) {
+  Client gated(
+      policy("deadline = \"1s\"\nbudget = { kind = \"aws-adaptive\" }\n"
+             "breaker = { unit = \"call\", failures = 1, open_for = \"10s\" }\n"));
+  auto refused = gated.call(), next = gated.call(5);
+  EXPECT_EQ(gated.ask(refused, 0), "wait 0s");
+  EXPECT_EQ(gated.told(refused, {Status::http(429)}, 0), "wait 100ms");
+  EXPECT_EQ(gated.ask(refused, 0.1), "stop: deadline");
+  EXPECT_EQ(gated.ask(next, 5), "stop: breaker");
+
+  Client left(policy("max_attempts = 2\nbreaker = { unit = \"call\", failures = 1, open_for = \"10s\" }\n"));
+  auto failed = left.call();
+  for (const char* expected : {"wait 100ms", "stop: attempts"}) {
+    EXPECT_EQ(left.ask(failed, 0), "wait 0s");
+    EXPECT_EQ(left.told(failed, down, 0), expected);
+  }
+  auto trial = left.call(10), other = left.call(10), after = left.call(11);
+  EXPECT_EQ(left.ask(trial, 10), "wait 0s");
+  EXPECT_EQ(left.ask(other, 10), "stop: breaker");
+  EXPECT_EQ(left.told(trial, down, 10), "wait 100ms");
+  left.abandons(trial, 10.05);
+  EXPECT_EQ(left.ask(after, 11), "wait 0s");
+}
+
+// While the trial is under way the breaker refuses the second send; the one token of the rate is still there
+// when it closes.
+TEST(Guarded, WhatTheBreakerRefusesCostsNothing) {
+  Client client(
+      policy("budget = { kind = \"aws-adaptive\" }\nbreaker = { failures = 1, open_for = \"10s\" }\n"));
+  auto a = client.call(), trial = client.call(20), refused = client.call(22), late = client.call(22);
+  EXPECT_EQ(client.ask(a, 0), "wait 0s");
+  EXPECT_EQ(client.told(a, {Status::http(429)}, 0), "stop: breaker");
+  EXPECT_EQ(client.ask(trial, 20), "wait 0s");
+  EXPECT_EQ(client.ask(refused, 22), "stop: breaker");  // half a token per second: one is there again
+  EXPECT_EQ(client.told(trial, fine, 22), "stop: success");
+  EXPECT_EQ(client.ask(late, 22), "wait 0s");
+}
+
+// A loop tells its policy when the caller leaves it in the middle of a wait.
+TEST(Guarded, ALoopThatIsCancelledSaysSo) {
+  struct World final : Clock, Transport {
+    Instant now() const override { return time; }
+    Instant wall() const override { return time; }
+    Instant deadline() const override { return Instant::never(); }
+    bool cancelled() const override { return cancels; }
+    void sleep(Duration d) override { time = time + d; }
+    bool sleep_unless_cancelled(Duration d) override {
+      if (!cancels) sleep(d);
+      return !cancels;
+    }
+    Outcome send() override {
+      ++sends;
+      return down;
+    }
+    bool idempotent() const override { return true; }
+    Instant time;
+    int sends = 0;
+    bool cancels = false;
+  } world;
+  PolicyLoop loop(
+      policy("max_attempts = 2\nbreaker = { unit = \"call\", failures = 1, open_for = \"10s\" }\n"));
+  Rng rng{Seed{1}};
+  loop.run(world, world, rng);  // fails, and the breaker opens
+  EXPECT_EQ(world.sends, 2);
+  world.time = Instant{Duration::s(20)};
+  world.cancels = true;
+  loop.run(world, world, rng);  // the trial, cancelled in its wait
+  EXPECT_EQ(world.sends, 3);
+  world.cancels = false;
+  loop.run(world, world, rng);
+  EXPECT_EQ(world.sends, 5);
 }
 
 TEST(Guarded, CancellationEndsTheCall) {

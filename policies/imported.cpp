@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "policies/base/toml.hpp"
 #include "policies/importers/importer.hpp"
@@ -30,6 +31,14 @@ Keys& Keys::set(std::string key, std::vector<std::string> words) {
       items.push_back({{}, std::move(word)});
   }
   return add(std::move(key), std::move(items));
+}
+
+std::optional<std::int64_t> count(Reader& table, std::string_view key) {
+  const auto n = table.integer(key);
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (!n || (*n >= 0 && *n <= most)) return n;
+  table.fail(key, fmt::format("'{}' must lie in 0..{}, not {}", key, most, *n));
+  return std::nullopt;
 }
 
 const Value* at(const Value& table, std::string_view key) {

@@ -27,14 +27,23 @@ struct Grid {
   bool operator==(const Grid&) const = default;
 };
 
-// Evenly among the multiples of the tick in the interval; the one below it when there is none inside.
+// The least and the greatest multiple of the tick in the interval; the one below it when there is none
+// inside.
+inline Span whole_ticks(Span drawn, Duration tick) {
+  const std::int64_t step = std::max<std::int64_t>(1, tick.ns());
+  const std::int64_t hi = drawn.hi.ns() / step;
+  const std::int64_t lo = std::min(hi, drawn.lo.ns() / step + (drawn.lo.ns() % step > 0 ? 1 : 0));
+  return {Duration::ns(lo * step), Duration::ns(hi * step)};
+}
+
+// Evenly among the multiples of the tick in the interval.
 inline Duration on_grid(Span drawn, const Grid& grid, Rng& rng) {
   const std::int64_t tick = std::max<std::int64_t>(1, grid.tick.ns());
-  const std::int64_t lo = drawn.lo.ns() / tick + (drawn.lo.ns() % tick > 0 ? 1 : 0);
-  std::int64_t hi = drawn.hi.ns() / tick;
-  if (hi < lo) return Duration::ns(hi * tick);
-  if (grid.half_open && hi > lo && drawn.hi.ns() % tick == 0) --hi;
-  return lo == hi ? Duration::ns(lo * tick) : rng.between(Duration::ns(lo), Duration::ns(hi)) * tick;
+  const auto [lo, hi] = whole_ticks(drawn, grid.tick);
+  if (lo == hi) return lo;  // it is there even if it is the open end
+  const std::int64_t last = hi.ns() / tick - (grid.half_open && hi == drawn.hi ? 1 : 0);
+  const std::int64_t first = lo.ns() / tick;
+  return first == last ? lo : rng.between(Duration::ns(first), Duration::ns(last)) * tick;
 }
 
 // The interval a jitter draws from around ceiling c (decorrelated has its own, see Decorrelated).

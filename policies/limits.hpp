@@ -43,6 +43,14 @@ struct Limits {
   return std::nullopt;
 }
 
+// Would an attempt of that call start too late at `next`?
+inline bool too_late(const Limits& limits, Instant call_started, Instant deadline, Instant next) {
+  const Duration since_call = next - call_started;
+  return (limits.at_elapsed == AtElapsed::stop && since_call > limits.elapsed) ||
+         (limits.deadline != Duration::max() && since_call >= limits.deadline) ||
+         (deadline != Instant::never() && next >= deadline);
+}
+
 // Wait, unless the next attempt would then start too late.
 [[gnu::always_inline]] inline Decision within_time(const Limits& limits, const Attempt& attempt,
                                                    Duration delay) {
@@ -54,13 +62,8 @@ struct Limits {
     if (left <= Duration{}) return Decision::stop(Stop::deadline);
     if (limits.at_elapsed == AtElapsed::clip) delay = std::min(delay, left);
   }
-  const Instant next = attempt.finished + delay;
-  const Duration since_call = next - attempt.call_started;
-  if (since_call > limits.elapsed && limits.at_elapsed == AtElapsed::stop)
+  if (too_late(limits, attempt.call_started, attempt.deadline, attempt.finished + delay))
     return Decision::stop(Stop::deadline);
-  if (limits.deadline != Duration::max() && since_call >= limits.deadline)
-    return Decision::stop(Stop::deadline);
-  if (attempt.deadline != Instant::never() && next >= attempt.deadline) return Decision::stop(Stop::deadline);
   return Decision::wait(delay);
 }
 

@@ -65,7 +65,8 @@ class AnyLoop {
 
   template <class L>
   requires(!std::same_as<L, AnyLoop>) && Loop<L>  // in this order, see AnyPolicy
-  AnyLoop(L loop) : held_(std::make_shared<const Held<L>>(std::move(loop))) {}  // NOLINT: meant to convert
+      AnyLoop(L loop)
+      : held_(std::make_shared<const Held<L>>(std::move(loop))) {}  // NOLINT: meant to convert
 
   std::unique_ptr<Client> client() const { return held_->client(); }  // a fresh one
   bool seeded() const { return held_->seeded(); }
@@ -123,11 +124,11 @@ class PolicyLoop {
     // What the caller sees when the gate lets nothing through: no attempt was made.
     attempt.outcome.status = Status::transport(TransportError::cancelled);
     for (;; ++attempt.number) {
-      if (!admitted(clock, call, attempt.number, rng)) return attempt.outcome;
+      if (!admitted(clock, call, attempt, rng)) return attempt.outcome;
       attempt.outcome = transport.send();
       attempt.finished = clock.now();
       const Decision decision = policy_.after(bytes(client_), bytes(call), attempt, rng);
-      if (decision.stops() || !clock.sleep_unless_cancelled(decision.delay())) return attempt.outcome;
+      if (decision.stops() || !waited(clock, call, decision.delay())) return attempt.outcome;
     }
   }
   Contract contract() const { return policy_.contract(); }
@@ -138,13 +139,19 @@ class PolicyLoop {
   static std::size_t words(std::size_t n) { return n / sizeof(std::max_align_t) + 1; }
   static std::byte* bytes(Slot& slot) { return reinterpret_cast<std::byte*>(slot.data()); }
 
-  bool admitted(Clock& clock, Slot& call, std::int64_t number, Rng& rng) {
+  bool admitted(Clock& clock, Slot& call, const Attempt& next, Rng& rng) {
     for (;;) {
-      const Decision decision = policy_.before(bytes(client_), bytes(call), number, clock.now(), rng);
+      const Sending sending{next.number, clock.now(), next.call_started, next.deadline};
+      const Decision decision = policy_.before(bytes(client_), bytes(call), sending, rng);
       if (decision.stops()) return false;
       if (decision.delay() <= Duration{}) return true;
-      if (!clock.sleep_unless_cancelled(decision.delay())) return false;
+      if (!waited(clock, call, decision.delay())) return false;
     }
+  }
+  bool waited(Clock& clock, Slot& call, Duration delay) {
+    if (clock.sleep_unless_cancelled(delay)) return true;
+    policy_.abandoned(bytes(client_), bytes(call), clock.now());
+    return false;
   }
 
   AnyPolicy policy_;

@@ -38,11 +38,20 @@ concept Policy = std::copyable<P> && std::equality_comparable<P>  // the value i
 };
 
 // Optional: asked before every send, the first included. wait(0) sends now, wait(d) asks again d later, stop
-// refuses (a breaker that is open, a budget that is spent).
+// refuses (a breaker that is open, a budget that is spent, a wait that would pass the deadline) and ends the
+// call.
 template <class P>
 concept Gatekeeper = Policy<P> && requires(const P p, typename P::Client& client, typename P::Call& call,
-                                           std::int64_t attempt, Instant now, Rng& rng) {
-  { p.before(client, call, attempt, now, rng) } -> std::same_as<Decision>;
+                                           const Sending& sending, Rng& rng) {
+  { p.before(client, call, sending, rng) } -> std::same_as<Decision>;
+};
+
+// Optional: told when the caller gives up between two attempts. Nothing more is heard of the call: what it
+// holds of its client's memory is given back here.
+template <class P>
+concept Abandonable = Policy<P> &&
+    requires(const P p, typename P::Client& client, typename P::Call& call, Instant now) {
+  p.abandoned(client, call, now);
 };
 
 // Optional: decisions that a simulator may make by itself. `after` decides the same with the same draws.
@@ -73,8 +82,11 @@ class AnyPolicy {
   }
   // Does it want to be asked before a send? If not, `before` lets everything through.
   bool gates() const { return table_->gates; }
-  Decision before(std::byte* client, std::byte* call, std::int64_t attempt, Instant now, Rng& rng) const {
-    return table_->before(value_.get(), client, call, attempt, now, rng);
+  Decision before(std::byte* client, std::byte* call, const Sending& sending, Rng& rng) const {
+    return table_->before(value_.get(), client, call, sending, rng);
+  }
+  void abandoned(std::byte* client, std::byte* call, Instant now) const {
+    table_->abandoned(value_.get(), client, call, now);
   }
   const RetryTable* retry_table() const { return table_->retry_table(value_.get()); }  // none: always ask
   Contract contract() const { return table_->contract(value_.get()); }
@@ -90,7 +102,8 @@ class AnyPolicy {
     void (*start_call)(std::byte*);
     bool gates;
     Decision (*after)(const void*, std::byte*, std::byte*, const Attempt&, Rng&);
-    Decision (*before)(const void*, std::byte*, std::byte*, std::int64_t, Instant, Rng&);
+    Decision (*before)(const void*, std::byte*, std::byte*, const Sending&, Rng&);
+    void (*abandoned)(const void*, std::byte*, std::byte*, Instant);
     const RetryTable* (*retry_table)(const void*);
     Contract (*contract)(const void*);
     std::string (*text)(const void*);
@@ -127,13 +140,20 @@ class AnyPolicy {
         typename P::Call no_call{};
         return as<P>(value).after(in(client, no_client), in(call, no_call), attempt, rng);
       },
-      [](const void* value, std::byte* client, std::byte* call, std::int64_t attempt, Instant now, Rng& rng) {
+      [](const void* value, std::byte* client, std::byte* call, const Sending& sending, Rng& rng) {
         if constexpr (Gatekeeper<P>) {
           typename P::Client no_client{};
           typename P::Call no_call{};
-          return as<P>(value).before(in(client, no_client), in(call, no_call), attempt, now, rng);
+          return as<P>(value).before(in(client, no_client), in(call, no_call), sending, rng);
         } else {
           return Decision::wait({});
+        }
+      },
+      [](const void* value, std::byte* client, std::byte* call, Instant now) {
+        if constexpr (Abandonable<P>) {
+          typename P::Client no_client{};
+          typename P::Call no_call{};
+          as<P>(value).abandoned(in(client, no_client), in(call, no_call), now);
         }
       },
       [](const void* value) -> const RetryTable* {

@@ -76,9 +76,9 @@ TEST(AnyPolicy, KeepsAUsersMemoryInItsSlots) {
 
 // Refuses its second send, delays its third.
 struct Gate : Thrifty {
-  Decision before(Client&, Call&, std::int64_t attempt, Instant now, Rng&) const {
-    if (attempt == 2) return Decision::stop(Stop::breaker);
-    return Decision::wait(attempt == 3 && now < Instant{Duration::s(1)} ? Duration::s(1) : Duration{});
+  Decision before(Client&, Call&, const Sending& s, Rng&) const {
+    if (s.attempt == 2) return Decision::stop(Stop::breaker);
+    return Decision::wait(s.attempt == 3 && s.now < Instant{Duration::s(1)} ? Duration::s(1) : Duration{});
   }
 };
 static_assert(Gatekeeper<Gate> && !Gatekeeper<Thrifty>);
@@ -90,7 +90,7 @@ TEST(AnyPolicy, AsksAGatekeeperBeforeEverySend) {
   gate.start_client(client.bytes);
   gate.start_call(call.bytes);
   const auto ask = [&](const AnyPolicy& policy, std::int64_t attempt, Duration now) {
-    return to_string(policy.before(client.bytes, call.bytes, attempt, {now}, rng));
+    return to_string(policy.before(client.bytes, call.bytes, {attempt, {now}, {}}, rng));
   };
   EXPECT_TRUE(gate.gates());
   EXPECT_FALSE(open.gates());

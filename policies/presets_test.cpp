@@ -466,13 +466,31 @@ TEST(Presets, EnvoysBudgetCountsWhatIsUnderWay) {
     int sent = 0;
     for (int i = 0; i < first_tries + 100; ++i) {
       p.policy.start_call(memory.call);
-      const Decision d = p.policy.before(memory.client, memory.call, i < first_tries ? 1 : 2, {}, rng);
+      const Decision d = p.policy.before(memory.client, memory.call, {i < first_tries ? 1 : 2, {}, {}}, rng);
       if (i >= first_tries && !d.stops()) ++sent;
     }
     return sent;
   };
   EXPECT_EQ(retries_let_through(0), 3);
   EXPECT_EQ(retries_let_through(100), 25);  // 25 of the 125 then under way
+}
+
+// Without a delay there is none at any attempt, and it takes no time to say so.
+TEST(Presets, NoBaseIsNoDelay) {
+  for (const char* reference : {"backon-fibonacci:base=0s,max_attempts=4294967296",
+                                "fixed:base=0s,growth=polynomial,exponent=64,max_attempts=4294967296",
+                                "linear:base=0s,growth=exponential,max_attempts=4294967296"}) {
+    const NamedPolicy p = named(reference);
+    Memory memory;
+    p.policy.start_client(memory.client);
+    p.policy.start_call(memory.call);
+    Attempt a;
+    a.outcome.status = Status::http(503);
+    Rng rng{Seed{1}};
+    for (a.number = 1; a.number < 1LL << 32; a.number *= 2)
+      ASSERT_EQ(p.policy.after(memory.client, memory.call, a, rng), Decision::wait({}))
+          << reference << a.number;
+  }
 }
 
 TEST(Presets, DeviationsNameAnInvariantWhyAndSource) {

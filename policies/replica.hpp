@@ -21,6 +21,7 @@ struct Numbers {
   Duration extra = {};
   double factor = 2;
   double ratio = 0;
+  std::int64_t count = 0;
   bool operator==(const Numbers&) const = default;
 };
 

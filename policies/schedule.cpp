@@ -1,6 +1,8 @@
 #include "policies/schedule.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "policies/backoff.hpp"
 #include "policies/jitter.hpp"
@@ -13,38 +15,63 @@ struct Law {
   std::optional<Duration> mean;
 };
 
-// Mean of min(cap, U[lo, hi]).
-Duration clamped_mean(Span drawn, Duration cap) {
-  if (drawn.hi <= cap) return Duration::seconds((drawn.lo.seconds() + drawn.hi.seconds()) / 2);
-  if (drawn.lo >= cap) return cap;
-  const double lo = drawn.lo.seconds(), hi = drawn.hi.seconds(), c = cap.seconds();
+// Mean of min(limit, U[lo, hi]).
+Duration clamped_mean(Span drawn, Duration limit) {
+  if (drawn.hi <= limit) return Duration::seconds((drawn.lo.seconds() + drawn.hi.seconds()) / 2);
+  if (drawn.lo >= limit) return limit;
+  const double lo = drawn.lo.seconds(), hi = drawn.hi.seconds(), c = limit.seconds();
   return Duration::seconds(((c * c - lo * lo) / 2 + c * (hi - c)) / (hi - lo));
+}
+
+// Each delay is drawn from [base, 3 * the delay before], in whole ticks.
+Law decorrelated_law(const Contract& c, Duration base, std::int64_t n) {
+  const Duration cap = c.cap.value_or(Duration::max()), timer = c.timer_max.value_or(Duration::max());
+  const bool late_cap = c.cap_kind == CapKind::before_jitter;
+  Duration lo = base, hi = base;
+  bool cut = false;
+  for (std::int64_t i = 1; i <= n; ++i) {
+    const Duration from = late_cap ? std::min(hi, cap) : hi;
+    const Span drawn = whole_ticks({base, std::max(base, from * 3)}, c.tick);
+    cut = cut || from < hi || (!late_cap && drawn.hi > cap);
+    const Duration next = late_cap ? drawn.hi : std::min(drawn.hi, cap);
+    lo = late_cap ? drawn.lo : std::min(drawn.lo, cap);
+    if (next == std::exchange(hi, next)) break;  // so it stays
+  }
+  std::optional<Duration> mean;
+  if (!cut && hi <= timer && c.tick == Duration::ns(1))
+    mean = base == Duration{} ? base : base.scaled(2 * power(1.5, n) - 1);  // E d = base (2 * 1.5^n - 1)
+  return {std::min(lo, timer), std::min(hi, timer), mean};
 }
 
 // The support and mean of retry n, if the contract says enough.
 std::optional<Law> law_of(const Contract& c, std::int64_t n) {
-  const Duration cap = c.cap.value_or(Duration::max());
   if (!c.jitter) return std::nullopt;
   if (c.jitter->kind == JitterKind::decorrelated) {
     if (!c.base) return std::nullopt;
-    const Duration widest = c.base->scaled(power(3, n));
-    Duration hi = std::min(cap, widest);
-    if (c.cap_kind == CapKind::before_jitter) hi = std::min(widest, cap * 3);
-    std::optional<Duration> mean;
-    if (widest <= cap) mean = c.base->scaled(2 * power(1.5, n) - 1);  // E d = base (2 * 1.5^n - 1)
-    return Law{std::min(*c.base, hi), hi, mean};
+    return decorrelated_law(c, *c.base, n);
   }
-  if (!c.growth || (*c.growth != GrowthKind::none && !c.base)) return std::nullopt;
-  const Duration raw = ceiling({*c.growth, c.base.value_or(Duration{}), c.factor.value_or(2),
-                                c.exponent.value_or(1), c.table.value_or(std::vector<Duration>{})},
-                               n);
-  if (c.cap_kind == CapKind::clamp) {
-    const Span drawn = span(*c.jitter, raw);
-    return Law{std::min(drawn.lo, cap), std::min(drawn.hi, cap), clamped_mean(drawn, cap)};
-  }
-  Span drawn = span(*c.jitter, std::min(raw, cap));
-  if (c.cap_kind == CapKind::hard) drawn = below_cap(drawn, cap);
-  return Law{drawn.lo, drawn.hi, clamped_mean(drawn, Duration::max())};
+  if (!c.growth) return std::nullopt;
+  if (*c.growth == GrowthKind::table ? !c.table : *c.growth != GrowthKind::none && !c.base)
+    return std::nullopt;
+  const Backoff backoff{*c.growth, c.base.value_or(Duration{}), c.factor.value_or(2), c.exponent.value_or(1),
+                        c.table.value_or(std::vector<Duration>{})};
+  const Cap cap{c.cap.value_or(Duration::max()), c.cap_kind};
+  const Span drawn = whole_ticks(drawn_from(*c.jitter, cap, ceiling(backoff, n)), c.tick);
+  const Duration limit = std::min(cap.kind == CapKind::clamp ? cap.limit : Duration::max(),
+                                  c.timer_max.value_or(Duration::max()));
+  std::optional<Duration> mean;
+  // Of an interval of ticks that is cut the mean has no such form.
+  if (c.tick == Duration::ns(1) || drawn.hi <= limit || drawn.lo >= limit) mean = clamped_mean(drawn, limit);
+  return Law{std::min(drawn.lo, limit), std::min(drawn.hi, limit), mean};
+}
+
+// Does what is documented of the delays show in them?
+bool keeps_its_law(const NamedPolicy& named) {
+  constexpr std::array laws{"delay-in-bounds", "jitter-law", "cap-respected", "growth-law"};
+  return std::none_of(named.preset->deviations.begin(), named.preset->deviations.end(),
+                      [&](const Deviation& d) {
+                        return d.shows && std::find(laws.begin(), laws.end(), d.invariant) != laws.end();
+                      });
 }
 
 struct Slots {
@@ -86,8 +113,10 @@ struct Observed {
 
 }  // namespace
 
-Schedule schedule(const AnyPolicy& policy, std::int64_t retries) {
+Schedule schedule(const NamedPolicy& named, std::int64_t retries) {
+  const AnyPolicy& policy = named.policy;
   const Contract contract = policy.contract();
+  const bool lawful = keeps_its_law(named);
   const Status failure = failure_of(contract);
   std::vector<Observed> observed;
   Schedule result{{}, true, true, true};
@@ -109,7 +138,7 @@ Schedule schedule(const AnyPolicy& policy, std::int64_t retries) {
   for (std::size_t i = 0; i < observed.size(); ++i) {
     row.n = static_cast<std::int64_t>(i) + 1;
     const Observed& seen = observed[i];
-    const auto law = law_of(contract, row.n);
+    const auto law = lawful ? law_of(contract, row.n) : std::nullopt;
     const Duration seen_mean = Duration::seconds(seen.sum_s / static_cast<double>(seen.count));
     row.lo = law ? law->lo : seen.lo;
     row.hi = law ? law->hi : seen.hi;

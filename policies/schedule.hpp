@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
-#include "policies/policy.hpp"
+#include "policies/named.hpp"
 
 namespace retrygate {
 
 struct ScheduleRow {
   std::int64_t n;   // number of the retry, from 1
-  Duration lo, hi;  // closed form where the contract has growth and jitter, else observed
+  Duration lo, hi;  // closed form where the contract has growth and jitter and is kept, else observed
   Duration mean;
   Duration lo_so_far, mean_so_far, hi_so_far;  // sums up to and including this retry
 };
@@ -26,11 +26,12 @@ struct Schedule {
 inline constexpr std::int64_t calls_drawn = 20'000;  // of seed 1, wherever something is observed
 
 // At most `retries` rows, fewer where the policy stops earlier. Every attempt fails at once, with 503 or
-// what the policy retries instead.
-Schedule schedule(const AnyPolicy&, std::int64_t retries);
+// what the policy retries instead. Of a replica that is known to leave its documented delays they are
+// observed.
+Schedule schedule(const NamedPolicy&, std::int64_t retries);
 
 // The delays before retries 1..`retries` of the first `calls` calls, [retry][call]; a call that stops earlier
-// is missing from there on. Every attempt fails with 503 at once.
+// is missing from there on. Every attempt fails as it does there.
 std::vector<std::vector<Duration>> observed_delays(const AnyPolicy&, std::int64_t retries,
                                                    std::int64_t calls);
 

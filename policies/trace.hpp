@@ -38,10 +38,12 @@ struct Trace {
   std::vector<TracedCall> calls;  // in the order of their first attempts
 };
 
-// A header line, then one attempt a line, in any order. Columns by name, others are ignored:
+// A header line, which comments (#) may precede, then one attempt a line, in any order. Columns by name,
+// others are ignored:
 //   client call attempt            names of the client and its call; the attempt counts from 1
 //   start end                      durations with a unit since the start of the recording ("1.5s"), or
-//   start_s end_s                  seconds as decimal numbers, or start_ns end_ns as whole numbers
+//   start_s end_s                  seconds as decimal numbers, to the nearest nanosecond (1.5, 1e-05), or
+//   start_ns end_ns                whole numbers
 //   status                         200, UNAVAILABLE, timeout ...; or `error` for the transport errors
 //   retry_after                    the header as sent, empty for none (optional)
 //   idempotent                     true or false (optional)
@@ -50,8 +52,14 @@ struct Trace {
 // goes on for longer than `patience` after it.
 Result<Trace> parse_trace(std::string_view text, const std::string& source, Duration patience);
 
-// Outage lengths from a CSV log: a column `length` (durations with a unit) or `length_s`, or `start` and
-// `end` (as above). In the order of the file.
-Result<std::vector<Duration>> parse_outages(std::string_view text, const std::string& source);
+struct LoggedOutage {
+  std::optional<Duration> start;  // since the start of the log; nothing where it has no such column
+  Duration length;
+  bool operator==(const LoggedOutage&) const = default;
+};
+
+// A CSV log of outages: a column `length` (durations with a unit) or `length_s`, and perhaps `start`; or
+// `start` and `end` (as above). In the order of the file.
+Result<std::vector<LoggedOutage>> parse_outages(std::string_view text, const std::string& source);
 
 }  // namespace retrygate

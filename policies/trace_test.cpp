@@ -86,11 +86,43 @@ TEST(Trace, EveryFaultHasItsPlace) {
               HasSubstr("t.csv:2:17: error: 'maybe' is neither true nor false"));
 }
 
+// Floats as programs print them, and what a comment is.
+TEST(Trace, SecondsAsFloats) {
+  const auto trace = parse_trace(
+      "# written by a test\nclient,call,attempt,start_s,end_s,status\n#1,1,1,1e-05,0.30000000000000004,200\n"
+      "b,1,1,9007199.254740993,1e7,200\n",
+      "t.csv", Duration::s(5));
+  ASSERT_TRUE(trace) << to_string(trace.error());
+  ASSERT_EQ(trace->calls.size(), 2U);  // a client may be called #1
+  EXPECT_EQ(trace->calls[0].client, "#1");
+  EXPECT_EQ(trace->calls[0].attempts[0].started.since_start, Duration::us(10));
+  EXPECT_EQ(trace->calls[0].attempts[0].ended.since_start, Duration::ms(300));
+  EXPECT_EQ(trace->calls[1].attempts[0].started.since_start, Duration::ns(9'007'199'254'740'993));
+  EXPECT_EQ(trace->calls[1].attempts[0].ended.since_start, Duration::s(10'000'000));
+  const auto wrong = [](const std::string& cell) {
+    return faults_of_trace("client,call,attempt,start_s,end_s,status\na,1,1," + cell +
+                           ",2,503\na,1,2,1,3,503\n");
+  };
+  for (const char* none : {"nan", "inf", "1e400", "soon", ""})
+    EXPECT_THAT(wrong(none), HasSubstr("is no number of seconds")) << none;
+  EXPECT_THAT(wrong("1e300"), HasSubstr("longer than 292 years"));
+  // One fault, one complaint: that the times overlap follows from a cell that nobody could read.
+  EXPECT_THAT(wrong("soon"), testing::Not(HasSubstr("before")));
+}
+
 TEST(Outages, LengthsOrStartsAndEnds) {
-  const auto lengths = [](const std::string& text) { return *parse_outages(text, "o.csv"); };
+  const auto lengths = [](const std::string& text) {
+    std::vector<Duration> all;
+    for (const LoggedOutage& one : *parse_outages(text, "o.csv")) all.push_back(one.length);
+    return all;
+  };
   EXPECT_THAT(lengths("id,length\n1,2m\n2,30s\n"), ElementsAre(Duration::s(120), Duration::s(30)));
   EXPECT_THAT(lengths("length_s\n1.5\n"), ElementsAre(Duration::ms(1500)));
   EXPECT_THAT(lengths("start_s,end_s\n10,12.5\n"), ElementsAre(Duration::ms(2500)));
+  const LoggedOutage whole{Duration::s(10), Duration::ms(2500)};
+  EXPECT_EQ(parse_outages("start_s,end_s\n10,12.5\n", "o.csv")->front(), whole);
+  EXPECT_EQ(parse_outages("length,start\n2500ms,10s\n", "o.csv")->front(), whole);
+  EXPECT_FALSE(parse_outages("length\n2s\n", "o.csv")->front().start);
   const auto wrong = parse_outages("start,end\n5s,3s\n", "o.csv");
   EXPECT_THAT(to_string(wrong.error()), HasSubstr("o.csv:2:4: error: an outage of -2s"));
   EXPECT_THAT(to_string(parse_outages("a,b\n", "o.csv").error()),

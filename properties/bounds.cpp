@@ -38,6 +38,14 @@ Support around(const Jitter& jitter, Support c) {
   return c;
 }
 
+// Cut to a limit in any way that stays above the interval moved down below it.
+Support kept_below(Support s, long double limit) {
+  if (s.hi <= limit) return s;
+  s.lo = std::max(0.0L, s.lo - (s.hi - limit));
+  s.hi = limit;
+  return s;
+}
+
 // Of decorrelated-v2: f(t) = 2^t tanh(sqrt(4 t)), 0 before the start. It grows with t.
 long double reach(long double t) { return t <= 0 ? 0 : std::exp2(t) * std::tanh(2 * std::sqrt(t)); }
 constexpr long double v2_divisor = 1.4L;
@@ -50,12 +58,13 @@ Support decorrelated_v2(const Contract& c, std::int64_t n, std::optional<Duratio
   // Beyond 2^64 ns a double has no digits left for the difference, and everything saturates.
   constexpr std::int64_t saturated = 70;
   if (unit == 0) return {0, 0, tick};
-  if (n > saturated) return {0, cap, 4 * tick};
+  if (n > saturated) return {0, cap, tick};
   const auto k = static_cast<long double>(n);
   long double least = reach(k - 2), most = reach(k - 1);  // of f(n - 2 + U')
-  const bool free = previous && number(*previous) < std::min(cap, largest);
-  // What a previous delay says is known to its rounding: ticks, and 53 bits of the sum.
-  const long double blur = reach(k) * 0x1p-48L + 4 * tick / unit;
+  const long double timer = c.timer_max ? number(*c.timer_max) : largest;
+  const bool free = previous && number(*previous) < std::min({cap, timer, largest});
+  // What a previous delay says is known to its rounding: a tick, and 53 bits of the sum.
+  const long double blur = reach(k) * 0x1p-48L + tick / unit;
   if (previous) {
     const long double part = number(*previous) / unit;
     least = std::max(least, part + reach(k - 3) - blur);
@@ -63,7 +72,7 @@ Support decorrelated_v2(const Contract& c, std::int64_t n, std::optional<Duratio
   }
   const long double lo = unit * std::max(0.0L, reach(k - 1) - most);
   const long double hi = std::min(largest, unit * std::max(0.0L, reach(k) - least));
-  return {std::min(cap, lo), std::min(cap, hi), 4 * tick + unit * reach(k) * 0x1p-48L};
+  return {std::min(cap, lo), std::min(cap, hi), tick + unit * reach(k) * 0x1p-48L};
 }
 
 // U of the first retry from its place in [0, f(1)]: f the other way round, by halving.
@@ -136,7 +145,10 @@ std::optional<Support> ceiling_of(const Contract& c, std::int64_t n) {
   return Support{value, value, slack};
 }
 
-std::optional<Support> support_of(const Contract& c, std::int64_t n, std::optional<Duration> previous) {
+namespace {
+
+// Where the delay lies if any timer can hold it.
+std::optional<Support> untimed(const Contract& c, std::int64_t n, std::optional<Duration> previous) {
   if (!c.jitter) return std::nullopt;
   const long double cap = c.cap ? number(*c.cap) : largest;
   if (c.jitter->kind == JitterKind::decorrelated) {
@@ -146,8 +158,9 @@ std::optional<Support> support_of(const Contract& c, std::int64_t n, std::option
     if (!cut) last = std::min(last, cap);
     const long double hi = std::min(largest, std::max(number(*c.base), 3 * last));
     const long double tick = std::max(1.0L, number(c.tick));
-    return Support{cut ? std::min(cap, number(*c.base)) : number(*c.base), cut ? std::min(cap, hi) : hi,
-                   4 * tick};
+    // The delay before is known to a tick of rounding, and its triple to three.
+    return Support{cut ? std::min(cap, number(*c.base)) : number(*c.base), cut ? std::min(cap, hi) : hi, tick,
+                   3 * tick};
   }
   if (c.jitter->kind == JitterKind::decorrelated_v2) {
     if (!c.base) return std::nullopt;
@@ -158,16 +171,20 @@ std::optional<Support> support_of(const Contract& c, std::int64_t n, std::option
   Support s = *growth;
   if (c.cap_kind != CapKind::clamp) s.lo = s.hi = std::min(s.hi, cap);
   s = around(*c.jitter, s);
-  if (c.cap_kind == CapKind::hard && s.hi > cap) {
-    // Kept in any way that stays above the interval moved down below the cap.
-    s.lo = std::max(0.0L, s.lo - (s.hi - cap));
-    s.hi = cap;
-  }
+  if (c.cap_kind == CapKind::hard) s = kept_below(s, cap);
   if (c.cap_kind == CapKind::clamp) {
     s.lo = std::min(s.lo, cap);
     s.hi = std::min(s.hi, cap);
   }
   return s;
+}
+
+}  // namespace
+
+std::optional<Support> support_of(const Contract& c, std::int64_t n, std::optional<Duration> previous) {
+  auto support = untimed(c, n, previous);
+  if (support && c.timer_max) support = kept_below(*support, number(*c.timer_max));
+  return support;
 }
 
 std::optional<Support> cap_of(const Contract& c) {
@@ -183,15 +200,22 @@ std::optional<Support> cap_of(const Contract& c) {
   return s;
 }
 
-long double Law::below(long double x) const {
+long double DelayLaw::below(long double x) const {
   if (x >= cut || x >= drawn.hi) return 1;
   if (x < drawn.lo) return 0;
   const long double share = (x - drawn.lo + tick) / (drawn.hi - drawn.lo + tick);
   return shape == nullptr ? share : shape(share);
 }
 
-std::optional<Law> law_of(const Contract& c, std::int64_t n, std::optional<Duration> previous) {
+std::optional<DelayLaw> law_of(const Contract& c, std::int64_t n, std::optional<Duration> previous) {
   if (!c.jitter || c.jitter->kind == JitterKind::none) return std::nullopt;
+  if (c.timer_max) {
+    Contract any_timer = c;
+    any_timer.timer_max.reset();
+    const auto law = law_of(any_timer, n, previous);
+    const bool cut = law && std::min(law->drawn.hi, law->cut) > number(*c.timer_max);
+    return cut ? std::nullopt : law;
+  }
   const long double cap = c.cap ? number(*c.cap) : largest;
   const long double tick = std::max(1.0L, number(c.tick));
   Contract uncut = c;
@@ -200,18 +224,18 @@ std::optional<Law> law_of(const Contract& c, std::int64_t n, std::optional<Durat
     const bool cut = c.cap_kind != CapKind::before_jitter;
     const auto drawn = support_of(cut ? uncut : c, n, previous);
     if (!drawn) return std::nullopt;
-    return Law{*drawn, cut ? cap : largest, tick};
+    return DelayLaw{*drawn, cut ? cap : largest, tick};
   }
   if (c.jitter->kind == JitterKind::decorrelated_v2) {
     const auto drawn = support_of(uncut, n, previous);
     if (!drawn || n > 1) return std::nullopt;
     // The density f(1) / f'(t) of the share is 1.50 at most, where f' is least (t = 0.58).
-    return Law{*drawn, cap, tick, &first_v2, 1.6L};
+    return DelayLaw{*drawn, cap, tick, &first_v2, 1.6L};
   }
   if (c.cap_kind == CapKind::clamp) {
     const auto drawn = support_of(uncut, n, previous);
     if (!drawn) return std::nullopt;
-    return Law{*drawn, cap, tick};
+    return DelayLaw{*drawn, cap, tick};
   }
   const auto drawn = support_of(c, n, previous);
   if (!drawn) return std::nullopt;
@@ -220,7 +244,7 @@ std::optional<Law> law_of(const Contract& c, std::int64_t n, std::optional<Durat
     const auto free = support_of(uncut, n, previous);
     if (!free || free->hi > cap) return std::nullopt;
   }
-  return Law{*drawn, largest, tick};
+  return DelayLaw{*drawn, largest, tick};
 }
 
 }  // namespace retrygate

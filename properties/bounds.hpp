@@ -10,12 +10,13 @@
 namespace retrygate {
 
 // A closed interval of delays in nanoseconds, kept as long doubles (64 bits of mantissa: every int64 is
-// exact). `slack` is what rounding to the tick and to doubles may add on either side.
+// exact). `slack` is what rounding to the tick and to doubles may add on either side, `above` what the
+// rounding of the delay before may add to it at the upper end.
 struct Support {
-  long double lo = 0, hi = 0, slack = 1;
+  long double lo = 0, hi = 0, slack = 1, above = 0;
   bool holds(Duration d) const {
     const auto x = static_cast<long double>(d.ns());
-    return x >= lo - slack && x <= hi + slack;
+    return x >= lo - slack && x <= hi + slack + above;
   }
 };
 
@@ -29,15 +30,17 @@ bool chained(const Contract&);
 // growth is promised.
 std::optional<Support> ceiling_of(const Contract&, std::int64_t n);
 
-// `previous` is the delay of the retry before (decorrelated jitter, of both versions). Nothing when growth or
-// jitter, or a number they need, is not promised.
+// `previous` is the delay of the retry before (decorrelated jitter, of both versions). What is longer than
+// the platform's timer can hold is cut to that. Nothing when growth or jitter, or a number they need, is not
+// promised.
 std::optional<Support> support_of(const Contract&, std::int64_t n, std::optional<Duration> previous);
 
-// The largest delay that the cap allows, jitter included. Nothing when no cap is promised.
+// The largest delay that the cap allows, jitter included; the timer may hold less. Nothing when no cap is
+// promised.
 std::optional<Support> cap_of(const Contract&);
 
 // A delay drawn from [lo, hi], then cut at `cut`.
-struct Law {
+struct DelayLaw {
   Support drawn;
   long double cut;
   long double below(long double x) const;  // P(delay <= x), on the lattice of ticks
@@ -48,8 +51,9 @@ struct Law {
 };
 
 // The declared law of retry n where the contract leaves no choice: a hard cap that cuts into a
-// proportional or additive interval may be kept in several ways, so there is none there. Of decorrelated-v2
+// proportional or additive interval may be kept in several ways, and a timer that cuts into any, so there is
+// none there. Of decorrelated-v2
 // the first retry alone: a later one depends on all the delays before it.
-std::optional<Law> law_of(const Contract&, std::int64_t n, std::optional<Duration> previous);
+std::optional<DelayLaw> law_of(const Contract&, std::int64_t n, std::optional<Duration> previous);
 
 }  // namespace retrygate

@@ -11,10 +11,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "properties/check.hpp"
 
@@ -26,9 +30,13 @@ class InvariantTest : public testing::Test {
       : invariant_(invariant), make_(std::move(make)) {}
 
   void TestBody() override {
+    const auto seed = number("RETRYGATE_SEED", 1, 0, std::numeric_limits<std::uint64_t>::max());
+    const auto cases = number("RETRYGATE_CASES", 200, 1, 1'000'000);
+    const auto strict = number("RETRYGATE_STRICT", 0, 0, 1);
+    if (!seed || !cases || !strict) return;
     Options options;
-    options.seed = Seed{number("RETRYGATE_SEED", 1)};
-    options.cases = static_cast<int>(number("RETRYGATE_CASES", 200));
+    options.seed = Seed{*seed};
+    options.cases = static_cast<int>(*cases);
     // Told before smaller cases are tried: it is on the screen even if one of those kills the process.
     options.first_failure = [](const Invariant& i, const std::string& text) {
       std::cerr << i.id << " fails first with: " << text << std::endl;
@@ -43,7 +51,7 @@ class InvariantTest : public testing::Test {
       case Verdict::deviates:
         GTEST_SKIP() << to_string(row.verdict) << ": " << row.note;
       case Verdict::fails:
-        if (invariant_.level == Level::should && number("RETRYGATE_STRICT", 0) == 0) {
+        if (invariant_.level == Level::should && *strict == 0) {
           std::cout << "SHOULD, and does not: " << row.counterexample.shrunk << '\n';
           return;
         }
@@ -58,9 +66,18 @@ class InvariantTest : public testing::Test {
   }
 
  private:
-  static std::uint64_t number(const char* variable, std::uint64_t otherwise) {
-    const char* text = std::getenv(variable);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+  // What the environment says; anything but a whole number in the range fails the case.
+  static std::optional<std::uint64_t> number(const char* variable, std::uint64_t otherwise,
+                                             std::uint64_t least, std::uint64_t most) {
+    const char* const text = std::getenv(variable);
+    if (text == nullptr) return otherwise;
+    const std::string_view all(text);
+    std::uint64_t value = 0;
+    const auto [end, fault] = std::from_chars(all.data(), all.data() + all.size(), value);
+    if (fault == std::errc{} && end == all.data() + all.size() && value >= least && value <= most)
+      return value;
+    ADD_FAILURE() << variable << "='" << all << "' is no whole number from " << least << " to " << most;
+    return std::nullopt;
   }
   static std::string name() {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();

@@ -17,40 +17,89 @@ constexpr std::array<std::string_view, 7> days = {"Sun", "Mon", "Tue", "Wed", "T
 constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
-// The number written by `digits` characters at `at`; nothing if one of them is no digit.
-std::optional<int> number_at(std::string_view text, std::size_t at, std::size_t digits) {
+constexpr std::array<std::string_view, 7> long_days = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                                       "Thursday", "Friday", "Saturday"};
+
+template <std::size_t N>
+std::optional<std::size_t> place_of(std::string_view word, const std::array<std::string_view, N>& names) {
+  const auto found = std::find(names.begin(), names.end(), word);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+std::optional<int> number_in(std::string_view digits) {
   int value = 0;
-  for (const char c : text.substr(at, digits)) {
+  for (const char c : digits) {
     if (c < '0' || c > '9') return std::nullopt;
     value = value * 10 + (c - '0');
   }
   return value;
 }
 
-template <std::size_t N>
-std::optional<unsigned> name_at(std::string_view text, std::size_t at,
-                                const std::array<std::string_view, N>& names) {
-  const auto found = std::find(names.begin(), names.end(), text.substr(at, 3));
-  if (found == names.end()) return std::nullopt;
-  return static_cast<unsigned>(found - names.begin());
+struct Written {
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+};
+
+// Reads a date by a pattern of the same length: W the name of a day, N of a month; D Y h m s digits of the
+// day, year, hour, minute and second; P a day padded with a blank; everything else stands for itself.
+std::optional<Written> read_by(std::string_view pattern, std::string_view text) {
+  if (text.size() != pattern.size()) return std::nullopt;
+  Written w;
+  for (std::size_t at = 0; at < pattern.size();) {
+    const char kind = pattern[at];
+    const std::size_t end = std::min(pattern.find_first_not_of(kind, at), pattern.size());
+    std::string_view part = text.substr(at, end - at);
+    if (kind == 'P' && part.starts_with(' ')) part.remove_prefix(1);
+    int* const number = kind == 'D' || kind == 'P' ? &w.day
+                        : kind == 'Y'              ? &w.year
+                        : kind == 'h'              ? &w.hour
+                        : kind == 'm'              ? &w.minute
+                        : kind == 's'              ? &w.second
+                                                   : nullptr;
+    if (number != nullptr) {
+      const auto value = number_in(part);
+      if (!value) return std::nullopt;
+      *number = *value;
+    } else if (kind == 'N') {
+      const auto month = place_of(part, months);
+      if (!month) return std::nullopt;
+      w.month = static_cast<int>(*month) + 1;
+    } else if (kind == 'W' ? !place_of(part, days) : part != pattern.substr(at, end - at)) {
+      return std::nullopt;
+    }
+    at = end;
+  }
+  return w;
 }
 
-// Seconds since the start of time. The pattern is fixed: "Thu, 01 Jan 2026 00:00:10 GMT".
-std::optional<std::int64_t> seconds_of(std::string_view date) {
-  constexpr std::string_view pattern = "???, ?? ??? ???? ??:??:?? GMT";
-  if (date.size() != pattern.size()) return std::nullopt;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] != '?' && pattern[i] != date[i]) return std::nullopt;
-  }
-  const auto day_name = name_at(date, 0, days);
-  const auto day_of_month = number_at(date, 5, 2);
-  const auto month_name = name_at(date, 8, months);
-  const auto of_year = number_at(date, 12, 4);
-  const auto h = number_at(date, 17, 2), m = number_at(date, 20, 2), s = number_at(date, 23, 2);
-  if (!day_name || !day_of_month || !month_name || !of_year || !h || !m || !s) return std::nullopt;
-  const year_month_day on{year{*of_year}, month{*month_name + 1}, day{static_cast<unsigned>(*day_of_month)}};
-  if (!on.ok() || *h > 23 || *m > 59 || *s > 60) return std::nullopt;
-  return (sys_days{on} + hours{*h} + minutes{*m} + seconds{*s} - start_of_time).count();
+year_month_day day_at(Instant t) {
+  return year_month_day{
+      floor<std::chrono::days>(start_of_time + floor<seconds>(nanoseconds{t.since_start.ns()}))};
+}
+
+// The three forms of RFC 9110, section 5.6.7. Of the one with two digits for the year, a date that seems more
+// than 50 years away is the last one in the past with these digits.
+std::optional<Written> date_in(std::string_view text, Instant now) {
+  if (const auto fixed = read_by("WWW, DD NNN YYYY hh:mm:ss GMT", text)) return fixed;
+  if (const auto asctime = read_by("WWW NNN PP hh:mm:ss YYYY", text)) return asctime;
+  const std::size_t comma = std::min(text.find(", "), text.size());
+  if (!place_of(text.substr(0, comma), long_days)) return std::nullopt;
+  auto rfc850 = read_by(", DD-NNN-YY hh:mm:ss GMT", text.substr(comma));
+  if (!rfc850) return std::nullopt;
+  const int this_year = static_cast<int>(day_at(now).year());
+  rfc850->year += this_year - this_year % 100;
+  if (rfc850->year > this_year + 50) rfc850->year -= 100;
+  return rfc850;
+}
+
+// Seconds since the start of time.
+std::optional<std::int64_t> seconds_of(std::string_view text, Instant now) {
+  const auto w = date_in(text, now);
+  if (!w) return std::nullopt;
+  const year_month_day on{year{w->year}, month{static_cast<unsigned>(w->month)},
+                          day{static_cast<unsigned>(w->day)}};
+  if (!on.ok() || w->hour > 23 || w->minute > 59 || w->second > 60) return std::nullopt;
+  return (sys_days{on} + hours{w->hour} + minutes{w->minute} + seconds{w->second} - start_of_time).count();
 }
 
 long double in_ns(Duration d) { return static_cast<long double>(d.ns()); }
@@ -58,6 +107,9 @@ long double in_ns(Duration d) { return static_cast<long double>(d.ns()); }
 }  // namespace
 
 std::optional<Duration> wait_asked(std::string_view header, Instant now) {
+  // Blanks around a value are no part of it (section 5.5).
+  const std::size_t first = std::min(header.find_first_not_of(" \t"), header.size());
+  header = header.substr(first, header.find_last_not_of(" \t") + 1 - first);
   if (header.empty()) return std::nullopt;
   if (std::all_of(header.begin(), header.end(), [](char c) { return c >= '0' && c <= '9'; })) {
     std::int64_t whole = 0;
@@ -66,30 +118,42 @@ std::optional<Duration> wait_asked(std::string_view header, Instant now) {
     }
     return Duration::s(whole);
   }
-  const auto at = seconds_of(header);
+  const auto at = seconds_of(header, now);
   if (!at) return std::nullopt;
   return std::max(Duration{}, Duration::s(*at) - now.since_start);
 }
 
-std::string imf_fixdate(Instant t) {
+std::string http_date(Instant t, DateForm form) {
   const sys_seconds point = start_of_time + floor<seconds>(nanoseconds{t.since_start.ns()});
   const auto midnight = floor<std::chrono::days>(point);
   const year_month_day on{midnight};
   const hh_mm_ss at{point - midnight};
-  return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", days.at(weekday{midnight}.c_encoding()),
-                     static_cast<unsigned>(on.day()), months.at(static_cast<unsigned>(on.month()) - 1),
-                     static_cast<int>(on.year()), at.hours().count(), at.minutes().count(),
-                     at.seconds().count());
+  const std::size_t weekday_at = weekday{midnight}.c_encoding();
+  const auto of_month = static_cast<unsigned>(on.day());
+  const std::string_view month_name = months.at(static_cast<unsigned>(on.month()) - 1);
+  const int in_year = static_cast<int>(on.year());
+  const std::string clock =
+      fmt::format("{:02}:{:02}:{:02}", at.hours().count(), at.minutes().count(), at.seconds().count());
+  switch (form) {
+    case DateForm::rfc850:
+      return fmt::format("{}, {:02}-{}-{:02} {} GMT", long_days.at(weekday_at), of_month, month_name,
+                         in_year % 100, clock);
+    case DateForm::asctime:
+      return fmt::format("{} {} {:2} {} {:04}", days.at(weekday_at), month_name, of_month, clock, in_year);
+    case DateForm::fixed:
+      break;
+  }
+  return fmt::format("{}, {:02} {} {:04} {} GMT", days.at(weekday_at), of_month, month_name, in_year, clock);
 }
 
 Heeded heeded(const Contract& c, Duration asked, const Support& own) {
   const RetryAfterRule rule = c.retry_after.value_or(RetryAfterRule::ignore);
-  Heeded h{own, true, true};
+  Heeded h{own, true, false};
   if (rule == RetryAfterRule::ignore) return h;
   if (c.retry_after_max && asked > *c.retry_after_max) {
     const bool stops = c.retry_after_over == RetryAfterOver::stop || rule == RetryAfterRule::exact_or_stop;
-    if (stops) h.may_wait = false;
-    if (c.retry_after_over == RetryAfterOver::clip && !stops) h.may_stop = false;
+    h.may_wait = !stops;
+    h.may_stop = stops || c.retry_after_over != RetryAfterOver::clip;
     asked = *c.retry_after_max;
   }
   const long double told = in_ns(asked);

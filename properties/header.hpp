@@ -10,19 +10,21 @@
 
 namespace retrygate {
 
-// How long a header asks to wait at `now`: digits are seconds (beyond the range: Duration::max()), an
-// IMF-fixdate is a point of time whose past is 0. Anything else is malformed, which means absent.
-// Source: RFC 9110, sections 5.6.7 and 10.2.3. Time 0 is the start of 2026, UTC.
+// How long a header asks to wait at `now`: digits are seconds (beyond the range: Duration::max()), a date in
+// one of the three forms of HTTP is a point of time whose past is 0. Anything else is malformed, which means
+// absent. Source: RFC 9110, sections 5.5, 5.6.7 and 10.2.3. Time 0 is the start of 2026, UTC.
 std::optional<Duration> wait_asked(std::string_view header, Instant now);
 
-// "Thu, 01 Jan 2026 00:00:10 GMT" for 10 s; whole seconds, rounded down.
-std::string imf_fixdate(Instant);
+enum class DateForm : std::uint8_t { fixed, rfc850, asctime };
+// For 10 s, rounded down to whole seconds: "Thu, 01 Jan 2026 00:00:10 GMT", "Thursday, 01-Jan-26 00:00:10
+// GMT" or "Thu Jan  1 00:00:10 2026".
+std::string http_date(Instant, DateForm = DateForm::fixed);
 
 // What a contract's Retry-After rule allows after a header that asks for `asked`.
 struct Heeded {
-  Support wait;          // where the delay may lie
-  bool may_wait = true;  // false: the call has to end
-  bool may_stop = true;  // false: the header is no reason to end it
+  Support wait;           // where the delay may lie
+  bool may_wait = true;   // false: the call has to end
+  bool may_stop = false;  // false: the header is no reason to end it
 };
 // `own` is where the delay would lie without a header.
 Heeded heeded(const Contract&, Duration asked, const Support& own);

@@ -138,18 +138,20 @@ TEST(KillMatrix, ConfigurationsAreAccusedOfNothing) {
     for (const std::string_view cap_kind : {"hard", "clamp", "before_jitter"}) {
       for (const std::string_view rest :
            {"base=1ns,cap=7ns,factor=3", "base=33ms,cap=100h,factor=1.1,max_attempts=2000",
-            "base=1s,cap=1s,max_attempts=1", "base=7us,cap=20m,factor=1.9,elapsed=30s,deadline=20s"})
+            "base=1s,cap=1s,max_attempts=1", "base=7us,cap=20m,factor=1.9,elapsed=30s,deadline=20s",
+            "base=100ms,cap=9s,timer_max=1s", "base=3ms,cap=7s,tick=2ms"})
         expect_no_accusation(fmt::format("{}:cap_kind={},{}", kind, cap_kind, rest), {5});
     }
   }
   for (const std::string_view cap_kind : {"hard", "clamp", "before_jitter"}) {
-    for (const std::string_view rest : {"base=1ns,cap=5ns", "base=100ms,cap=20s,max_attempts=1200"})
+    for (const std::string_view rest : {"base=1ns,cap=5ns", "base=100ms,cap=20s,max_attempts=1200",
+                                        "base=100ms,cap=9s,timer_max=1s", "base=5ms,cap=7s,tick=2ms"})
       expect_no_accusation(fmt::format("decorrelated:cap_kind={},{}", cap_kind, rest), {5});
   }
   for (const char* reference :
        {"fixed:base=0ns", "fixed:base=3h,cap=4h", "linear:base=999ms,cap=31s,max_attempts=3000",
         "proportional:ratio=1", "additive:max=10s", "immediate:max_attempts=5",
-        "full-jitter:idempotent_only=true"})
+        "linear:timer_max=1500ms,cap=40s", "fixed:timer_max=100ms", "full-jitter:idempotent_only=true"})
     expect_no_accusation(reference, {5, 6});
 }
 

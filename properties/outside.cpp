@@ -266,7 +266,7 @@ class Plan {
           add(lanes, {hinted(at, status, [text](Instant) { return text; })});
         for (const std::int64_t s : {-3600, 0, 2, 11, 90})
           add(lanes, {hinted(at, status, [s](Instant now) {
-                return imf_fixdate(Instant{std::max(Duration{}, now.since_start + Duration::s(s))});
+                return http_date(Instant{std::max(Duration{}, now.since_start + Duration::s(s))});
               })});
       }
     }
@@ -372,13 +372,15 @@ double alpha_of_one() {
   return alpha_of_a_subject / static_cast<double>(std::max<std::ptrdiff_t>(1, statistical));
 }
 
-// A row for every invariant that a recording decides; the others by name.
+// A row for every invariant that a recording decides; the others by name. That a program failed is told even
+// if nobody asked whether it survives.
 std::vector<VerdictRow> rows_of(const std::string& name, const Recording& recording, const Contract& contract,
                                 const OutsideOptions& options, std::vector<std::string>& not_tried) {
   std::vector<VerdictRow> rows;
   const double alpha = alpha_of_one();
   for (const Invariant& invariant : invariants()) {
-    if (!wanted(options, invariant.id)) continue;
+    const bool died = invariant.id == "survives" && recording.cut_short;
+    if (!died && !wanted(options, invariant.id)) continue;
     if (!decided_by_recording(invariant.id)) {
       not_tried.emplace_back(invariant.id);
       // Asked for by name, it must not be passed over in silence.
@@ -408,6 +410,7 @@ tl::expected<OutsideResult, ProtocolFault> check_program(const std::string& name
     conductor.run(lanes, recording.trace);
   if (conductor.introduction().jumps) conductor.run(plan.jumps(), recording.trace);
   conductor.finish();
+  recording.cut_short = !conductor.faults().empty();
   constexpr std::size_t fresh_processes = 8;
   if (contract.jitter && contract.jitter->kind != JitterKind::none &&
       wanted(options, "processes-independent"))

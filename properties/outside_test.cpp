@@ -110,6 +110,20 @@ TEST(Outside, AProgramThatDiesBreaksSurvivesAndIsJudgedByWhatItSaid) {
   EXPECT_EQ(row(result, "growth-law").verdict, Verdict::holds);
 }
 
+// Whatever was asked for: a program that dies fails, and what it was not asked for is not decided.
+TEST(Outside, AProgramThatDiesDoesNotPass) {
+  const auto& mutant = *std::find_if(mutants().begin(), mutants().end(),
+                                     [](const Mutant& m) { return m.id == "float-overflow"; });
+  const auto late = checked("mutant:float-overflow", subject_of(mutant).contract, {.only = {"growth-law"}});
+  EXPECT_EQ(row(late, "survives").verdict, Verdict::fails);
+  EXPECT_EQ(row(late, "growth-law").verdict, Verdict::holds);
+  const auto at_once = check_program("exec:dies", "read hello; echo '{\"retrygate-policy\":1}'; exit 3",
+                                     contract_of("fixed"), {.only = {"growth-law"}});
+  ASSERT_TRUE(at_once) << to_string(at_once.error());
+  EXPECT_EQ(row(*at_once, "survives").verdict, Verdict::fails);
+  EXPECT_EQ(row(*at_once, "growth-law").verdict, Verdict::unsure);
+}
+
 TEST(Outside, NotStartedIsNoVerdict) {
   const auto result = check_program("exec:nothing", "/nowhere/at-all", {});
   ASSERT_FALSE(result);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "properties/bounds.hpp"
+#include "properties/excuses.hpp"
 #include "properties/header.hpp"
 #include "properties/spread.hpp"
 #include "properties/walk.hpp"
@@ -30,12 +31,15 @@ struct Seen {
   bool header_unclear = false;       // a date in a log: nobody knows its time 0
   std::optional<Duration> previous;  // own delay of the retry before
   bool slow = false;                 // we let attempts take time, to come near a limit
+  // Of its client so far, where the recording holds all that the client did.
+  std::int64_t failures = 0, retries = 0, failed_calls = 0;
 };
 
 // What a judge of single attempts is given.
 struct Rules {
   const Contract& contract;
   bool ours;
+  bool cut_short = false;
 };
 
 bool succeeded(const Seen& s) { return s.attempt->status.succeeded(); }
@@ -53,6 +57,44 @@ bool own(const Seen& s, const Contract& c) {
 std::optional<Support> own_support(const Seen& s, const Contract& c) {
   if (chained(c) && number(s) > 1 && !s.previous) return std::nullopt;
   return support_of(c, number(s), s.previous);
+}
+
+// When the attempts of one client failed, its retries were decided and its calls failed; each in order.
+struct Story {
+  std::vector<Instant> failures, retries, failed_calls;
+};
+
+std::int64_t by_then(const std::vector<Instant>& times, Instant now) {
+  return std::upper_bound(times.begin(), times.end(), now) - times.begin();
+}
+
+void tell_stories(std::vector<Seen>& all) {
+  std::map<std::string_view, Story> clients;
+  for (const Seen& s : all) {
+    Story& story = clients[s.call->client];
+    if (!succeeded(s)) story.failures.push_back(s.attempt->ended);
+    if (!s.stopped) story.retries.push_back(s.attempt->ended);
+    if (s.stopped && !succeeded(s)) story.failed_calls.push_back(s.attempt->ended);
+  }
+  for (auto& [client, story] : clients) {
+    for (auto* times : {&story.failures, &story.retries, &story.failed_calls})
+      std::sort(times->begin(), times->end());
+  }
+  for (Seen& s : all) {
+    const Story& story = clients[s.call->client];
+    const Instant now = s.attempt->ended;
+    s.failures = by_then(story.failures, now);
+    s.retries = by_then(story.retries, now) - (s.stopped ? 0 : 1);
+    s.failed_calls = by_then(story.failed_calls, now) - (s.stopped && !succeeded(s) ? 1 : 0);
+  }
+}
+
+// The longest that anything but the rule itself may add: what is not known of the policy's own delay.
+Support own_or_anything(const Seen& s, const Contract& c) {
+  return own_support(s, c).value_or(Support{0, without_end, 0});
+}
+bool beyond_the_timer(const Seen& s, const Contract& c) {
+  return c.timer_max && s.asked && *s.asked > *c.timer_max;
 }
 
 std::vector<Seen> seen_in(const Trace& trace, const Contract& c, bool ours) {
@@ -75,6 +117,7 @@ std::vector<Seen> seen_in(const Trace& trace, const Contract& c, bool ours) {
       all.push_back(std::move(s));
     }
   }
+  if (ours) tell_stories(all);
   return all;
 }
 
@@ -121,7 +164,8 @@ Finding each(const std::vector<Seen>& all, const Rules& k,
     if (!first) first = least;
   }
   if (first) return found(*first, *least, wrong - 1);
-  return tried || k.ours ? Finding{} : unsure("nothing in the recording shows it");
+  if (tried || (k.ours && !k.cut_short)) return {};
+  return unsure(k.ours ? "the program failed before it was asked" : "nothing in the recording shows it");
 }
 
 // ---- single delays
@@ -181,10 +225,8 @@ bool without_jitter(const Contract& c) { return c.jitter && c.jitter->kind == Ji
 std::optional<Finding> grows(const std::vector<Seen>& all, const Rules& k) {
   if (!without_jitter(k.contract) || !ceiling_of(k.contract, 1)) return std::nullopt;
   return each(all, k, own_delays(k.contract), [&](const Seen& s) -> Complaint {
-    auto law = ceiling_of(k.contract, number(s));
-    if (!law) return {};
-    if (k.contract.cap) law->lo = law->hi = std::min(law->hi, ns(*k.contract.cap));
-    if (law->holds(s.wait)) return {};
+    const auto law = support_of(k.contract, number(s), std::nullopt);  // one point
+    if (!law || law->holds(s.wait)) return {};
     return fmt::format("the delay is {}, the law says {}", to_string(s.wait),
                        to_string(Duration::ns(static_cast<std::int64_t>(law->hi))));
   });
@@ -197,18 +239,18 @@ constexpr std::size_t delays_asked = 64;
 std::optional<Finding> not_zero(const std::vector<Seen>& all, const Rules& k) {
   const Contract& c = k.contract;
   const auto own1 = support_of(c, 1, std::nullopt);
-  if (!own1 || own1->hi < ns(c.tick)) return std::nullopt;
+  if (!own1 || own1->hi < 1) return std::nullopt;
   std::map<std::int64_t, std::pair<std::size_t, std::size_t>> zeros;  // retry -> how many of how many
   for (const Seen& s : all) {
     const auto support = own_support(s, c);
-    if (!own(s, c) || !support || support->hi < ns(c.tick)) continue;
+    if (!own(s, c) || !support || support->hi < 1) continue;
     auto& [zero, of] = zeros[number(s)];
     zero += s.wait == Duration{} ? 1 : 0;
     ++of;
   }
   return each(all, k, own_delays(c), [&](const Seen& s) -> Complaint {
     const auto support = own_support(s, c);
-    if (s.wait != Duration{} || !support || support->hi < ns(c.tick)) return {};
+    if (s.wait != Duration{} || !support || support->hi < 1) return {};
     if (support->lo >= ns(c.tick))
       return fmt::format("the delay is 0, where {} is configured", interval_in_ns(*support));
     const auto& [zero, of] = zeros.at(number(s));
@@ -255,17 +297,29 @@ std::optional<Finding> cap_goes_on(const std::vector<Seen>& all, const Rules& k)
 
 // ---- limits
 
-// Reasons to stop that have nothing to do with the outcome, where the contract has them. A log does not say
-// why; then every reason that the contract has is one.
-bool excused(const Seen& s, const Contract& c) {
-  const bool timed = c.elapsed || c.deadline || s.attempt->deadline != Instant::never();
-  const bool hinted = s.asked && c.retry_after_max && *s.asked > *c.retry_after_max;
+// Had the call a reason to end that has nothing to do with its outcome? A log does not say why it ended, nor
+// what its client did before: then every reason that the contract has is one, if time allows it.
+bool has_excuse(const Seen& s, const Rules& k) {
+  const Contract& c = k.contract;
   const bool unsafe = c.idempotent_only.value_or(false) && s.attempt->idempotent != true;
-  if (hinted || (s.asked && c.timer_max && *s.asked > *c.timer_max) || s.header_unclear || unsafe)
-    return true;
-  if (!s.why) return timed || c.budget || c.breaker;
-  return (*s.why == Stop::deadline && timed) || (*s.why == Stop::budget && c.budget) ||
-         (*s.why == Stop::breaker && c.breaker);
+  if (s.header_unclear || unsafe) return true;
+  const Instant start = s.call->attempts.front().started;
+  Circumstances now{s.attempt->ended - start, longest_wait(c, number(s), s.previous), s.failures, s.retries,
+                    s.failed_calls};
+  if (s.attempt->deadline != Instant::never()) now.deadline = s.attempt->deadline - start;
+  if (s.asked) {
+    const Heeded rule = heeded(c, *s.asked, own_or_anything(s, c));
+    if (rule.may_stop || beyond_the_timer(s, c)) return true;
+    now.longest_wait = std::max(now.longest_wait, rule.wait.hi);
+  }
+  if (s.why) return excused(c, *s.why, now);
+  if (!k.ours) {
+    // It may also know better than to begin an attempt that would be cut off.
+    for (const TracedAttempt& a : s.call->attempts)
+      now.longest_wait =
+          std::max(now.longest_wait, longest_wait(c, number(s), s.previous) + ns(a.ended - a.started));
+  }
+  return excuse(c, now).has_value() || (!k.ours && (c.budget || c.breaker));
 }
 
 // Is a failure of this kind surely one that is retried?
@@ -284,7 +338,7 @@ std::optional<Finding> attempts_exact(const std::vector<Seen>& all, const Rules&
           if (number(s) < most) return {};
           return fmt::format("is not the last, although {} are promised", most);
         }
-        if (number(s) >= most || excused(s, k.contract)) return {};
+        if (number(s) >= most || has_excuse(s, k)) return {};
         if (s.why == Stop::attempts || retried(s, k))
           return fmt::format("is the last of {}{}", most,
                              s.why ? fmt::format(" ({})", to_string(*s.why)) : "");
@@ -334,7 +388,7 @@ std::optional<Finding> all_retryable(const std::vector<Seen>& all, const Rules& 
       all, k,
       [&](const Seen& s) {
         return !succeeded(s) && k.contract.retry_on->contains(s.attempt->status) && !last(s) &&
-               !excused(s, k.contract) && (k.ours || k.contract.max_attempts);
+               !has_excuse(s, k) && (k.ours || k.contract.max_attempts);
       },
       [](const Seen& s) -> Complaint {
         if (!s.stopped) return {};
@@ -360,12 +414,11 @@ std::optional<Finding> no_unsafe_repeat(const std::vector<Seen>& all, const Rule
 
 bool heeds(const Contract& c) { return c.retry_after && *c.retry_after != RetryAfterRule::ignore; }
 
-// The longest that anything but the rule itself may add: what is not known of the policy's own delay.
-Support own_or_anything(const Seen& s, const Contract& c) {
-  return own_support(s, c).value_or(Support{0, without_end, 0});
-}
-bool beyond_the_timer(const Seen& s, const Contract& c) {
-  return c.timer_max && s.asked && *s.asked > *c.timer_max;
+// The call ended, and only its header can be the reason. A limit of attempts that nobody promised is another.
+bool ended_by_header(const Seen& s, const Rules& k) {
+  if (!s.stopped || !retried(s, k) || has_excuse(s, k)) return false;
+  const auto most = k.contract.max_attempts;
+  return most ? number(s) < *most : k.ours && s.why != Stop::attempts;
 }
 bool was_hinted(const Seen& s) { return s.asked && !s.header_unclear && !succeeded(s); }
 
@@ -388,15 +441,16 @@ std::optional<Finding> after_bounded(const std::vector<Seen>& all, const Rules& 
     const Support mine = own_or_anything(s, c);
     const Heeded rule = heeded(c, *s.asked, mine);
     if (s.stopped) {
-      const bool above = c.retry_after_max && *s.asked > *c.retry_after_max;
-      if (!above || rule.may_stop || beyond_the_timer(s, c) || s.why != Stop::not_retryable) return {};
-      return fmt::format("the call ends, although a longer header is to be clipped to {}",
-                         to_string(*c.retry_after_max));
+      if (!ended_by_header(s, k)) return {};
+      if (c.retry_after_max && *s.asked > *c.retry_after_max)
+        return fmt::format("the call ends, although a longer header is to be clipped to {}",
+                           to_string(*c.retry_after_max));
+      return "the call ends, although the header is no reason for that";
     }
     if (!rule.may_wait)
       return fmt::format("the delay is {}, although a header above {} ends the call", to_string(s.wait),
                          to_string(*c.retry_after_max));
-    if (ns(s.wait) <= rule.wait.hi + mine.slack + ns(c.tick)) return {};
+    if (ns(s.wait) <= rule.wait.hi + mine.slack + mine.above + ns(c.tick)) return {};
     return fmt::format("the delay is {}, longer than the rule '{}' allows ({})", to_string(s.wait),
                        to_string(*c.retry_after),
                        to_string(Duration::ns(static_cast<std::int64_t>(rule.wait.hi))));
@@ -409,17 +463,18 @@ std::optional<Finding> parsed(const std::vector<Seen>& all, const Rules& k) {
   return each(
       all, k,
       [&](const Seen& s) {
-        return s.attempt->has_header && !s.header_unclear && waits(s) && !beyond_the_timer(s, c) &&
-               (s.asked || own_support(s, c));
+        if (!s.attempt->has_header || s.header_unclear || succeeded(s)) return false;
+        return s.stopped ? ended_by_header(s, k) : !beyond_the_timer(s, c) && (s.asked || own_support(s, c));
       },
       [&](const Seen& s) -> Complaint {
+        const std::string means = s.asked ? fmt::format("asks for {}", to_string(*s.asked))
+                                          : std::string("is malformed and counts as absent");
+        if (s.stopped) return fmt::format("the call ends; the header {}", means);
         const Support mine = own_or_anything(s, c);
         const Heeded rule = s.asked ? heeded(c, *s.asked, mine) : Heeded{mine};
-        const long double slack = mine.slack + ns(c.tick);
+        const long double slack = mine.slack + mine.above + ns(c.tick);
         if (ns(s.wait) >= rule.wait.lo - slack && ns(s.wait) <= rule.wait.hi + slack) return {};
-        return fmt::format("the delay is {}; the header {}", to_string(s.wait),
-                           s.asked ? fmt::format("asks for {}", to_string(*s.asked))
-                                   : std::string("is malformed and counts as absent"));
+        return fmt::format("the delay is {}; the header {}", to_string(s.wait), means);
       });
 }
 
@@ -599,6 +654,7 @@ std::optional<Finding> fleet_spreads(const std::vector<Seen>& all, const Contrac
 // However a hard cap is kept, no single delay may collect a tenth of the retries at the cap.
 std::optional<Finding> alive_at_cap(const std::vector<Seen>& all, const Contract& c, double alpha) {
   if (!jittered(c) || chained(c) || !c.cap || c.cap_kind == CapKind::clamp) return std::nullopt;
+  if (c.timer_max && cap_of(c)->hi > ns(*c.timer_max)) return std::nullopt;  // it cuts there
   std::vector<long double> delays;
   std::optional<Support> support;
   for (const Seen& s : all) {
@@ -616,7 +672,7 @@ std::optional<Finding> alive_at_cap(const std::vector<Seen>& all, const Contract
     run = i > 0 && delays[i] == delays[i - 1] ? run + 1 : 1;
     most = std::max(most, run);
   }
-  if (share <= 0.03 && binomial_at_least(most, static_cast<int>(delays.size()), share) < alpha) {
+  if (share <= 0.03 && collects(most, static_cast<int>(delays.size()), share) < alpha) {
     const std::string text =
         fmt::format("{} of {} delays at the cap are exactly the same", most, delays.size());
     return found(text, text);
@@ -743,7 +799,7 @@ Finding judge(std::string_view invariant, const Recording& recording, const Cont
   } else {
     const auto all = seen_in(recording.trace, contract, recording.ours);
     if (const auto one = exact().find(invariant); one != exact().end())
-      finding = one->second(all, Rules{contract, recording.ours});
+      finding = one->second(all, Rules{contract, recording.ours, recording.cut_short});
     else
       finding = statistical().at(invariant)(all, contract, alpha);
   }

@@ -17,6 +17,7 @@ struct Recording {
   std::vector<Trace> processes = {};
   bool ours = true;  // was it asked by us? Then our time 0 is the start of 2026, and 503 or what the contract
                      // lists has been tried; a log may not hold what an invariant needs to see
+  bool cut_short = false;  // the program failed before it had been asked all
 };
 
 // Can a recording decide this invariant at all?

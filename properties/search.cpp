@@ -14,6 +14,35 @@ namespace {
 
 namespace rcd = rc::detail;
 
+// The attempt numbers of one search, and in which order its cases take them.
+class Numbers {
+ public:
+  Numbers(const Trial& trial, const std::vector<std::int64_t>& first)
+      : all_(attempt_numbers().begin(),
+             attempt_numbers().begin() + static_cast<std::ptrdiff_t>(numbers_tried(trial.jumps))),
+        order_(first) {
+    std::erase_if(order_, [&](std::int64_t n) { return n < 1 || (!trial.jumps && n > dense_to); });
+    order_.insert(order_.end(), all_.begin(), all_.end());
+    ahead_ = order_.size() - all_.size();
+    all_.insert(all_.end(), order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(ahead_));
+    std::sort(all_.begin(), all_.end());
+    all_.erase(std::unique(all_.begin(), all_.end()), all_.end());
+  }
+  // Where the number of case i stands among all of them, in their order.
+  std::size_t of_case(int i) const {
+    const auto at = static_cast<std::size_t>(i);
+    const std::size_t rest = order_.size() - ahead_;
+    const std::int64_t n = order_[at < ahead_ ? at : ahead_ + (at - ahead_) % rest];
+    return static_cast<std::size_t>(std::lower_bound(all_.begin(), all_.end(), n) - all_.begin());
+  }
+  std::int64_t operator[](std::size_t place) const { return all_[place]; }
+
+ private:
+  std::vector<std::int64_t> all_;  // increasing
+  std::vector<std::int64_t> order_;
+  std::size_t ahead_ = 0;  // of order_ come once, the others again and again
+};
+
 // Fixed by the number of the case, shrinks towards the first attempt.
 rc::Gen<std::size_t> attempt_index(std::size_t start) {
   return rc::Gen<std::size_t>([start](const rc::Random&, int) {
@@ -64,11 +93,13 @@ std::optional<Token> parse_token(std::string_view text) {
 
 class Search {
  public:
-  Search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint)
-      : trial_(trial), complaint_(complaint) {}
+  Search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
+         const std::vector<std::int64_t>& first)
+      : trial_(trial), complaint_(complaint), numbers_(trial, first) {}
 
   Finding run() {
     if (auto found = replayed()) return *found;
+    if (trial_.cases < 1) return {Verdict::unsure, "no case was tried", {}};
     rc::Random random(trial_.seed);
     for (int i = 0; i < trial_.cases; ++i) {
       const auto first = property(i)(random.split(), rc::kNominalSize);
@@ -81,10 +112,10 @@ class Search {
   using Property = rc::Shrinkable<rcd::CaseDescription>;
 
   rc::Gen<rcd::CaseDescription> property(int number) {
-    const std::size_t start = static_cast<std::size_t>(number) % numbers_tried(trial_.jumps);
+    const std::size_t start = numbers_.of_case(number);
     return rcd::toProperty([this, start] {
       Case c;
-      c.attempt = attempt_numbers()[*attempt_index(start)];
+      c.attempt = numbers_[*attempt_index(start)];
       c.seed = *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << 32);
       c.client = *rc::gen::inRange<std::uint64_t>(0, 10'000);
       c.call = *rc::gen::inRange<std::uint64_t>(0, 1'000);
@@ -144,6 +175,7 @@ class Search {
 
   const Trial& trial_;
   const std::function<std::optional<std::string>(const Case&)>& complaint_;
+  Numbers numbers_;
   std::string failed_;  // the text of the case that failed last
 };
 
@@ -175,8 +207,9 @@ std::size_t numbers_tried(bool jumps) {
   return static_cast<std::size_t>(std::upper_bound(all.begin(), all.end(), dense_to) - all.begin());
 }
 
-Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint) {
-  return Search(trial, complaint).run();
+Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
+               const std::vector<std::int64_t>& first) {
+  return Search(trial, complaint, first).run();
 }
 
 }  // namespace retrygate

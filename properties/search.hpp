@@ -33,9 +33,11 @@ inline constexpr std::int64_t dense_to = 1100;
 const std::vector<std::int64_t>& attempt_numbers();
 std::size_t numbers_tried(bool jumps);  // how many of them, from the first
 
-// `complaint` returns what is wrong with a case, if anything. Case i takes the i-th attempt number, so
-// that all are tried; the rest is drawn. A case to replay comes first. Deterministic, and bounded by
-// trial.cases and trial.shrinks.
-Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint);
+// `complaint` returns what is wrong with a case, if anything. The first cases take the attempt numbers
+// `first`, as far as they lie within reach, the next one after the other all the rest, so that all are tried;
+// the rest of a case is drawn. A case to replay comes first. Deterministic, and bounded by trial.cases and
+// trial.shrinks. Unsure when there is no case at all.
+Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
+               const std::vector<std::int64_t>& first = {});
 
 }  // namespace retrygate

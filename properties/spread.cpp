@@ -10,8 +10,8 @@ namespace retrygate {
 namespace {
 
 // What rounding may add on either side of a point.
-long double edge(const Law& law) { return 2 * (law.drawn.slack + law.tick); }
-long double width(const Law& law) { return law.drawn.hi - law.drawn.lo + law.tick; }
+long double edge(const DelayLaw& law) { return 2 * (law.drawn.slack + law.drawn.above + law.tick); }
+long double width(const DelayLaw& law) { return law.drawn.hi - law.drawn.lo + law.tick; }
 
 // P(X >= k) where X of `drawn` marked pairs fall among `marked` of `n`: what chance does to two halves that
 // have nothing to do with each other, whatever their laws are.
@@ -42,13 +42,15 @@ double binomial_at_least(int k, int n, double p) {
   return std::min(1.0, sum);
 }
 
+double collects(int k, int n, double share) { return std::min(1.0, binomial_at_least(k, n, share) / share); }
+
 std::optional<std::string> far_from_law(const std::vector<Drawn>& draws, double alpha) {
   const auto n = static_cast<double>(draws.size());
   if (draws.empty()) return std::nullopt;
   const long double allowed = std::sqrt(std::log(2 / alpha) / (2 * n));
   std::vector<long double> least, most;
   for (const Drawn& d : draws) {
-    const long double slack = d.law.drawn.slack + d.law.tick;
+    const long double slack = d.law.drawn.slack + d.law.drawn.above + d.law.tick;
     least.push_back(d.law.below(d.delay - 1 - slack));
     most.push_back(d.law.below(d.delay + slack));
   }
@@ -64,9 +66,9 @@ std::optional<std::string> far_from_law(const std::vector<Drawn>& draws, double 
                      static_cast<double>(furthest), static_cast<double>(allowed));
 }
 
-bool can_spread(const Law& law) { return width(law) / law.tick >= 2 && width(law) >= 100 * edge(law); }
+bool can_spread(const DelayLaw& law) { return width(law) / law.tick >= 2 && width(law) >= 100 * edge(law); }
 
-std::optional<std::string> herds(const std::vector<long double>& delays, const Law& law, double alpha) {
+std::optional<std::string> herds(const std::vector<long double>& delays, const DelayLaw& law, double alpha) {
   constexpr int bins = 20;
   const int n = static_cast<int>(delays.size());
   std::map<long double, int> same;
@@ -94,7 +96,7 @@ std::optional<std::string> herds(const std::vector<long double>& delays, const L
   return std::nullopt;
 }
 
-std::optional<std::string> dependence(const Pairs& pairs, const Law& law, double alpha) {
+std::optional<std::string> dependence(const Pairs& pairs, const DelayLaw& law, double alpha) {
   const int n = static_cast<int>(pairs.first.size());
   if (n == 0) return std::nullopt;
   int equal = 0;

@@ -21,10 +21,15 @@ std::vector<std::int64_t> retries_of_one_law(const Contract&);
 // P(X >= k) of X ~ Binomial(n, p), summed term by term.
 double binomial_at_least(int k, int n, double p);
 
+// P(some value collects k of n) at most, where no value has more than `share` of the probability. There are
+// at most 1 / share of those that have it; smaller ones collect k less often than in proportion (k > n *
+// share).
+double collects(int k, int n, double share);
+
 // A delay and the law that it was drawn from, which may depend on the delay before it.
 struct Drawn {
   long double delay;
-  Law law;
+  DelayLaw law;
 };
 // The largest distance of the delays from their laws. Each delay is turned into its probability under its own
 // law, and that is uniform; steps and rounding make it an interval of which only the ends are known.
@@ -32,16 +37,16 @@ struct Drawn {
 std::optional<std::string> far_from_law(const std::vector<Drawn>&, double alpha);
 
 // Is the law wide enough, compared with its tick and slack, for `herds` to say anything?
-bool can_spread(const Law&);
+bool can_spread(const DelayLaw&);
 // More delays in one point, or in a twentieth of the interval, than chance explains. Delays at the law's cut
 // belong to it and are left out.
-std::optional<std::string> herds(const std::vector<long double>& delays, const Law&, double alpha);
+std::optional<std::string> herds(const std::vector<long double>& delays, const DelayLaw&, double alpha);
 
 // Delays that should have nothing to do with each other, pair by pair.
 struct Pairs {
   std::vector<long double> first, second;
 };
 // Equal delays more often than the law explains, or both sides together in the upper half, or never.
-std::optional<std::string> dependence(const Pairs&, const Law&, double alpha);
+std::optional<std::string> dependence(const Pairs&, const DelayLaw&, double alpha);
 
 }  // namespace retrygate

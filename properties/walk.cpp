@@ -4,6 +4,7 @@
 #include <array>
 #include <exception>
 
+#include "properties/excuses.hpp"
 #include "properties/observe.hpp"
 
 namespace retrygate {
@@ -13,11 +14,6 @@ Status retryable(const Contract& c) {
   if (!c.retry_on || c.retry_on->contains(usual)) return usual;
   if (!c.retry_on->statuses.empty()) return c.retry_on->statuses.front();
   return c.retry_on->classes.empty() ? usual : Status::http(c.retry_on->classes.front() * 100);
-}
-
-bool excused(const Contract& c, Stop why) {
-  return (why == Stop::deadline && (c.elapsed || c.deadline)) || (why == Stop::budget && c.budget) ||
-         (why == Stop::breaker && c.breaker);
 }
 
 bool never_arrived(Status s) {
@@ -59,7 +55,7 @@ Decision CallUnderTest::ask(std::int64_t attempt, Instant now) {
   // The gate has draws of its own; its decision is asked for again and again.
   Rng rng = StreamKey(Seed{case_.seed}, Stream::policy, 1)
                 .at(case_.client, case_.call, static_cast<std::uint64_t>(now.since_start.ns()));
-  return subject_.policy.before(client_.get(), call_.get(), attempt, now, rng);
+  return subject_.policy.before(client_.get(), call_.get(), {attempt, now, Instant{case_.started}}, rng);
 }
 
 Slot fresh_client(const Subject& subject) {
@@ -92,10 +88,10 @@ Walk drive_loop(const Subject& subject, const Case& c, std::int64_t last, const 
       break;  // it decided nothing after this one
     } else if (sent.outcome.status.succeeded()) {
       step.decision = Decision::stop(Stop::success);
-    } else if (subject.contract.elapsed || subject.contract.deadline) {
-      step.decision = Decision::stop(Stop::deadline);  // a loop does not say why: the excuse is granted
-    } else if (subject.contract.budget) {
-      step.decision = Decision::stop(Stop::budget);
+    } else {
+      // A loop does not say why: an excuse that it may have is granted.
+      const auto why = excuse(subject.contract, circumstances_of(subject.contract, c, step));
+      step.decision = Decision::stop(why.value_or(Stop::attempts));
     }
     done.steps.push_back(step);
   }

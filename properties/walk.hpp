@@ -23,8 +23,6 @@ class Slot {
 
 // A failure that the contract promises to retry.
 Status retryable(const Contract&);
-// May a call end so early for that reason: a time limit, a budget, a breaker that the contract has?
-bool excused(const Contract&, Stop why);
 // A request that ended so has surely not reached the server.
 bool never_arrived(Status);
 

@@ -134,8 +134,12 @@ Result<Law> parse_law(std::string_view text, Where where) {
       law.b = *b;
     } else if (wanted == 3) {
       const auto shape = positive_number(words[2]);
-      if (!shape) return wrong(fmt::format("'{}' must be a number above 0", words[2]));
+      // Within these no factor of the law's scale is infinite in doubles, whatever is drawn.
+      const double most = law.kind == Law::Kind::lognormal ? 20 : 10'000, least = 0.01;
+      if (!shape || *shape < least || *shape > most)
+        return wrong(fmt::format("'{}' must be a number, {}..{}", words[2], least, most));
       law.shape = *shape;
+      if (law.a == Duration{}) return wrong(fmt::format("'{}' must be above 0", words[1]));
     }
     if (law.a < Duration{} || law.b < Duration{}) return wrong(fmt::format("'{}' has a negative time", text));
     if (law.kind == Law::Kind::uniform && law.b < law.a) return wrong("the upper end is below the lower one");

@@ -63,10 +63,11 @@ void add_latencies(std::vector<Metric>& all, bool ended) {
          fmt::format("{} of the time from a call's start to its {}", words, ended ? "end" : "success"),
          [=](Measures& m) { (ended ? m.latencies_all : m.latencies) = true; },
          [=](const Totals& t) -> Number {
-           const Latencies& l = ended ? t.latencies_all : t.latencies;
-           if (l.count == 0) return std::nullopt;
-           return read(l);
-         }});
+           const std::optional<Latencies>& l = ended ? t.latencies_all : t.latencies;
+           if (!l) return std::nullopt;
+           return read(*l);
+         },
+         Missing::horizon});
   };
   add("mean", "the mean", [](const Latencies& l) { return l.mean_s; });
   add("p50", "the median (nearest rank)", [](const Latencies& l) { return l.p50.seconds(); });
@@ -80,8 +81,9 @@ std::vector<Metric> make_all() {
   using enum Better;
   std::vector<Metric> all;
   const auto add = [&](std::string_view id, std::string_view unit, Better better, std::string_view meaning,
-                       Number (*read)(const Totals&), void (*ask)(Measures&) = nothing_more) {
-    all.push_back({std::string(id), std::string(unit), better, std::string(meaning), ask, read});
+                       Number (*read)(const Totals&), void (*ask)(Measures&) = nothing_more,
+                       Missing missing = Missing::error) {
+    all.push_back({std::string(id), std::string(unit), better, std::string(meaning), ask, read, missing});
   };
   add("requests", "requests", lower, "requests that reach the server (behind the front)",
       [](const Totals& t) -> Number { return count(t.requests); });
@@ -91,17 +93,24 @@ std::vector<Metric> make_all() {
     all.push_back(peak(fmt::format("peak_{}", to_string(w)), w, false));
   for (const Duration w : {Duration::ms(10), Duration::ms(100), Duration::s(1)})
     all.push_back(peak(fmt::format("retry_peak_{}", to_string(w)), w, true));
-  add("completion_s", "s", lower, "when the last success reaches its caller, if every call succeeds",
+  add(
+      "completion_s", "s", lower, "when the last success reaches its caller, if every call succeeds",
       [](const Totals& t) -> Number {
-        if (t.calls == 0 || t.succeeded < t.calls) return std::nullopt;
-        return t.last_success.seconds();
-      });
+        if (t.calls == 0 || t.succeeded < t.calls || !t.last_success) return std::nullopt;
+        return t.last_success->seconds();
+      },
+      nothing_more, Missing::horizon);
   add("completed", "0/1", higher, "1 if every call succeeds, else 0",
       [](const Totals& t) -> Number { return t.calls > 0 && t.succeeded == t.calls ? 1 : 0; });
   add("succeeded", "calls", higher, "calls that succeed",
       [](const Totals& t) -> Number { return count(t.succeeded); });
-  add("finish_s", "s", lower, "when the last call ends, with or without success",
-      [](const Totals& t) -> Number { return t.last_end.seconds(); });
+  add(
+      "finish_s", "s", lower, "when the last call ends, with or without success, if every call ends",
+      [](const Totals& t) -> Number {
+        if (t.unfinished > 0 || !t.last_end) return std::nullopt;
+        return t.last_end->seconds();
+      },
+      nothing_more, Missing::horizon);
   add("gave_up", "calls", lower, "calls that end without success",
       [](const Totals& t) -> Number { return count(t.gave_up); });
   add("success_rate", "1", higher, "calls that succeed / calls made",
@@ -116,7 +125,7 @@ std::vector<Metric> make_all() {
       [](const Totals& t) { return ratio(t.last_hop, t.calls); });
   add("goodput_per_s", "calls/s", higher,
       "calls that succeed / time until the last call ends (or the horizon)", [](const Totals& t) -> Number {
-        const Duration until = t.unfinished > 0 ? t.horizon : t.last_end;
+        const Duration until = t.unfinished > 0 ? t.horizon : t.last_end.value_or(Duration{});
         if (until == Duration{}) return t.succeeded == 0 ? Number(0) : std::nullopt;
         return count(t.succeeded) / until.seconds();
       });
@@ -133,7 +142,7 @@ std::vector<Metric> make_all() {
         if (!t.recovery) return std::nullopt;
         return t.recovery->seconds();
       },
-      [](Measures& m) { m.recovery = true; });
+      [](Measures& m) { m.recovery = true; }, Missing::horizon_after_faults);
   add(
       "duplicates", "requests", lower,
       "requests of one call that are processed again although that is not harmless",

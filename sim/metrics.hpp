@@ -13,6 +13,13 @@ namespace retrygate {
 
 enum class Better { lower, higher };
 
+// What a value that was not reached counts as where runs are compared.
+enum class Missing {
+  error,                // there is nothing to compare
+  horizon,              // a time that would have come after the end of the run
+  horizon_after_faults  // the same in a scenario with fault windows; an error without
+};
+
 struct Metric {
   std::string id;
   std::string unit;
@@ -20,6 +27,7 @@ struct Metric {
   std::string meaning;
   std::function<void(Measures&)> ask;                        // what the run has to keep track of
   std::function<std::optional<double>(const Totals&)> read;  // nothing where it was not reached
+  Missing missing = Missing::error;
 };
 
 // All without parameters, and the usual ones of those with: peak_<d>, retry_peak_<d>, spread_attempt_<k>_s.

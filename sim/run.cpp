@@ -50,10 +50,10 @@ std::size_t padded(std::size_t bytes) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-Latencies summary(std::vector<std::int64_t>& all) {
+std::optional<Latencies> summary(std::vector<std::int64_t>& all) {
+  if (all.empty()) return std::nullopt;
   Latencies l;
   l.count = static_cast<std::int64_t>(all.size());
-  if (all.empty()) return l;
   // An exact sum: no rounding depends on the order of the calls.
   int128 sum = 0;
   for (const std::int64_t one : all) sum += one;
@@ -164,6 +164,9 @@ class Loop {
     t_.unfinished = t_.calls - t_.succeeded - t_.gave_up;
     t_.last_hop = chain_.has_hops() ? agenda_.inner_requests() : t_.requests;
     t_.horizon = s_.horizon;
+    if (last_end_ != none) t_.last_end = Duration::ns(last_end_);
+    if (last_success_ != none) t_.last_success = Duration::ns(last_success_);
+    t_.wasted += agenda_.wasted();
     if (t_.late_calls == 0) {
       t_.late_calls = t_.calls;
       t_.late_succeeded = t_.succeeded;
@@ -318,10 +321,10 @@ class Loop {
 
   void end_call(const Wake& w, bool success, std::int64_t at) {
     const std::int64_t start = started(w);
-    t_.last_end = std::max(t_.last_end, Duration::ns(at));
+    last_end_ = std::max(last_end_, at);
     if (success) {
       ++t_.succeeded;
-      t_.last_success = std::max(t_.last_success, Duration::ns(at));
+      last_success_ = std::max(last_success_, at);
       if (start >= fault_end_) ++t_.late_succeeded;
       if (measures_.latencies) m_.latencies.push_back(at - start);
     } else {
@@ -378,6 +381,7 @@ class Loop {
       }
       if (deadline >= horizon_) return false;
       end = deadline;
+      abandon(w, end);
     }
     end_call(w, success, end);
     at = end;
@@ -404,13 +408,15 @@ class Loop {
       if (at >= horizon_) return Gate::over;
       if (timed() && at >= deadline) {
         at = deadline;
+        abandon(w, at);
         return Gate::ended;
       }
       if (Plain || !policy_.gates()) return Gate::open;
       std::uint32_t& asked = m_.live[w.slot].asked;
       Rng rng = gate_key_.at(w.client, w.call, std::uint64_t{asked} << 32 | w.attempt);
-      const Decision decision =
-          policy_.before(client_slot(w), call_slot(w), w.attempt, {Duration::ns(at)}, rng);
+      const Sending sending{
+          w.attempt, {Duration::ns(at)}, {Duration::ns(started(w))}, {Duration::ns(deadline)}};
+      const Decision decision = policy_.before(client_slot(w), call_slot(w), sending, rng);
       t_.policy_draws += rng.draws();
       if (decision.stops()) return Gate::ended;
       if (decision.delay() <= Duration{}) {
@@ -421,6 +427,11 @@ class Loop {
       at += within(decision.delay());
       if (ordered()) return Gate::open;  // asked again when that time has come
     }
+  }
+
+  // The caller has left between two attempts.
+  void abandon(const Wake& w, std::int64_t at) {
+    if (!Plain) policy_.abandoned(client_slot(w), call_slot(w), {Duration::ns(at)});
   }
 
   // Sends attempt w.attempt at `at` and does whatever the client does until a request is on its way: then
@@ -721,6 +732,8 @@ class Loop {
   bool may_repeat_ = false, watches_recovery_ = false;
   bool measures_peaks_ = false, measures_retry_peaks_ = false, measures_spreads_ = false;
   bool stuck_ = false;
+  static constexpr std::int64_t none = -1;
+  std::int64_t last_end_ = none, last_success_ = none;
   std::int64_t front_free_ = 0;
   std::vector<std::int64_t> first_seen_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> watched_;

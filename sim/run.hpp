@@ -28,9 +28,9 @@ struct Measures {
 };
 
 struct Latencies {
-  std::int64_t count = 0;
-  double mean_s = 0;  // 0 if none
-  // Nearest ranks; 0 if none.
+  std::int64_t count = 0;  // at least 1
+  double mean_s = 0;
+  // Nearest ranks.
   Duration p50, p95, p99, p999, max;
   bool operator==(const Latencies&) const = default;
 };
@@ -45,9 +45,9 @@ struct Totals {
   std::int64_t retries = 0;     // of them, not first attempts
   std::int64_t last_hop = 0;    // requests that reached the innermost service; as `requests` without layers
   std::int64_t attempts_max = 0;
-  Duration last_success;  // when its caller knew
-  Duration last_end;      // of the last call that ended
-  Duration wasted;        // server time whose answer was no success for a caller that still waited
+  std::optional<Duration> last_success;  // when its caller knew
+  std::optional<Duration> last_end;      // of the last call that ended
+  Duration wasted;  // server time whose answer was no success for a caller that still waited
   // Of the calls that started after the last fault window (of all calls if none did):
   std::int64_t late_calls = 0, late_succeeded = 0;
   std::uint64_t policy_draws = 0;
@@ -66,8 +66,8 @@ struct Totals {
   };
   std::vector<Peak> peaks, retry_peaks;
   std::vector<Spread> spreads;
-  Latencies latencies, latencies_all;
-  std::optional<Duration> recovery;  // nothing: no fault windows, or not reached
+  std::optional<Latencies> latencies, latencies_all;  // nothing if there was no such call
+  std::optional<Duration> recovery;                   // nothing: no fault windows, or not reached
   std::int64_t duplicates = 0;
   Duration horizon;
   bool operator==(const Totals&) const = default;

@@ -3,17 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <tuple>
+#include <unordered_map>
 
 #include "policies/base/hash.hpp"
 #include "policies/base/json.hpp"
 #include "policies/base/shelf.hpp"
+#include "policies/csv.hpp"
 #include "sim/servers.hpp"
 
 namespace retrygate {
 namespace {
+
+constexpr std::int64_t most_fault_windows = 1'000'000;
 
 // The table that the reference names and the scenario's id.
 Result<std::pair<std::string, Value>> find_table(std::string_view reference, const Where& where) {
@@ -69,58 +71,35 @@ void substitute(Value& value, const Table& parameters, std::vector<std::string>&
   }
 }
 
-// A trace file's starts: CSV with the columns client, call, start and perhaps others; where there is a column
-// attempt, only first attempts count.
+// A trace file's starts: CSV with the columns client, call, start (as in a recording, policies/trace.hpp) and
+// perhaps others; where there is a column attempt, only first attempts count.
 std::vector<Arrivals::Start> read_starts(Reader& table, const std::string& path) {
   std::vector<Arrivals::Start> starts;
-  std::ifstream in(path);
-  std::string line;
-  if (!in || !std::getline(in, line)) {
-    table.fail("trace", fmt::format("cannot read '{}'", path),
-               "a CSV file with the columns client, call, start");
-    return starts;
-  }
-  const auto split = [](std::string text) {
-    if (!text.empty() && text.back() == '\r') text.pop_back();
-    std::vector<std::string> cells;
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(',', begin), text.size());
-      cells.push_back(text.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    return cells;
+  const auto text = keep(read_file(path), table.complaints());
+  if (!text) return starts;
+  Csv csv(*text, path, table.complaints());
+  const auto client = csv.must("client"), call = csv.must("call"), attempt = csv.column("attempt");
+  const auto start = csv.times("start");
+  if (!client || !call || !start) return starts;
+  const auto whole = [&](const Csv::Cell& cell) {
+    const auto n = Csv::number<std::uint32_t>(cell.text);
+    if (!n) csv.fail(cell.where, fmt::format("'{}' must be a whole number, 0..4294967295", cell.text));
+    return n;
   };
-  const std::vector<std::string> header = split(line);
-  const auto column = [&](std::string_view name) {
-    return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
-  };
-  const std::size_t client = column("client"), call = column("call"), attempt = column("attempt"),
-                    start = column("start");
-  if (std::max({client, call, start}) >= header.size()) {
-    table.fail({path, 1, 1}, "the columns client, call and start are needed");
-    return starts;
+  std::unordered_map<std::uint64_t, int> lines;  // of the calls so far
+  for (Csv::Row row; csv.next(row);) {
+    if (attempt && row[*attempt].text != "1") continue;
+    const auto c = whole(row[*client]), k = whole(row[*call]);
+    const auto time = csv.read(row, *start);
+    if (!c || !k || !time) continue;
+    if (*time < Duration{}) csv.fail(row[start->index].where, "a call cannot start before 0");
+    const auto [earlier, fresh] = lines.try_emplace(std::uint64_t{*c} << 32 | *k, row[*call].where.line);
+    if (!fresh)
+      csv.fail(row[*call].where,
+               fmt::format("call {} of client {} starts in line {} already", *k, *c, earlier->second));
+    starts.push_back({*time, *c, *k});
   }
-  for (int number = 2; std::getline(in, line); ++number) {
-    const std::vector<std::string> cells = split(line);
-    if (cells.size() == 1 && cells[0].empty()) continue;
-    const Where where{path, number, 1};
-    if (cells.size() != header.size()) {
-      table.fail(where, fmt::format("{} columns are expected, not {}", header.size(), cells.size()));
-      continue;
-    }
-    if (attempt < header.size() && cells[attempt] != "1") continue;
-    const auto whole = [&](const std::string& text) {
-      std::uint32_t n = 0;
-      const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), n);
-      if (fault != std::errc{} || end != text.data() + text.size())
-        table.fail(where, fmt::format("'{}' must be a whole number, 0..4294967295", text));
-      return n;
-    };
-    const auto time = keep(parse_duration(cells[start], where), table.complaints());
-    if (time && *time < Duration{}) table.fail(where, "a call cannot start before 0");
-    starts.push_back({time.value_or(Duration{}), whole(cells[client]), whole(cells[call])});
-  }
-  const auto order = [](const Arrivals::Start& s) { return std::tuple(s.time, s.client, s.call); };
+  const auto order = [](const Arrivals::Start& one) { return std::tuple(one.time, one.client, one.call); };
   std::sort(starts.begin(), starts.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
   return starts;
 }
@@ -157,27 +136,41 @@ void read_arrivals(Reader& reader, Scenario& s) {
       reader.fail("trace", "arrivals = \"trace\" needs a 'trace'",
                   "a CSV file with the columns client, call, start");
     else
-      a.starts = read_starts(reader, *path);
+      a.starts = read_starts(reader, path_beside(reader.where("trace"), *path));
+    for (const char* key : {"clients", "calls"}) {
+      if (reader.has(key))
+        reader.fail(key, fmt::format("a trace brings its own '{}'", key), "delete this key");
+    }
     std::int64_t last = 0;
     for (const Arrivals::Start& start : a.starts) last = std::max(last, std::int64_t{start.client});
     s.clients = last + 1;
   }
 }
 
-// What decides about a run: everything but the summary, and of a trace file its starts.
-std::string canonical(Value table, const Arrivals& arrivals) {
+// What decides about a run: everything but the summary, and what the files and policies that it names hold.
+std::string canonical(Value table, const Scenario& s) {
   Table& members = std::get<Table>(table.data);
   std::erase_if(members, [](const Member& m) { return m.key == "summary"; });
-  if (!arrivals.starts.empty()) {
+  if (!s.arrivals.starts.empty()) {
     std::uint64_t hash = fnv1a("starts");
-    for (const Arrivals::Start& start : arrivals.starts)
+    for (const Arrivals::Start& start : s.arrivals.starts)
       hash = fnv1a(fmt::format("{} {} {},", start.time.ns(), start.client, start.call), hash);
     members.push_back(member("trace_hash", fmt::format("{:016x}", hash)));
   }
+  Array contents;
+  for (const StageSpec& stage : s.stages) {
+    if (!stage.contents.empty())
+      contents.push_back(to_value(fmt::format("{}: {}", stage.kind, stage.contents)));
+  }
+  if (!contents.empty()) members.push_back(member("stages_contents", std::move(contents)));
   return write_json(sorted(std::move(table)), Layout::compact);
 }
 
 }  // namespace
+
+bool Scenario::has_faults() const {
+  return std::any_of(stages.begin(), stages.end(), [](const StageSpec& stage) { return stage.faults; });
+}
 
 bool Scenario::draws() const {
   return arrivals.kind == Arrivals::Kind::poisson || arrivals.think.random() || network.request.random() ||
@@ -220,9 +213,16 @@ Result<Scenario> read_scenario(std::string id, const Value& written) {
   if (s.network.loss > 0 && s.attempt_timeout == Duration::max() && s.call_deadline == Duration::max())
     reader.fail("loss", "a lost request needs an end", "set 'attempt_timeout'");
   s.stages = read_stages(reader);
+  for (const StageSpec& stage : s.stages) {
+    if (s.horizon / most_fault_windows > stage.fault_gap)
+      reader.fail(stage.fault_gap_where,
+                  fmt::format("more than {} outages within the horizon of {}", most_fault_windows,
+                              to_string(s.horizon)),
+                  "a longer time between them, or a shorter 'horizon'");
+  }
   reader.finish();
   if (!complaints.empty()) return tl::unexpected(complaints);
-  s.definition = canonical(written, s.arrivals);
+  s.definition = canonical(written, s);
   return s;
 }
 

@@ -48,7 +48,8 @@ struct Scenario {
   std::string id;
   std::string summary;
   std::vector<std::string> params;  // the overrides it was made with, "clients=400"
-  // Its table as compact JSON with sorted keys, the summary left out: what a stored baseline compares.
+  // Its table as compact JSON with sorted keys, the summary left out, and what the files and policies that it
+  // names hold: what a stored baseline compares.
   std::string definition;
 
   Duration horizon = Duration::s(60);  // the run stops here
@@ -63,6 +64,8 @@ struct Scenario {
 
   // Does the world itself draw random numbers, so that seeds differ whatever the policies do?
   bool draws() const;
+  // Are there windows of failure, whose end a recovery is counted from?
+  bool has_faults() const;
   bool operator==(const Scenario&) const = default;
 };
 
@@ -74,8 +77,9 @@ std::span<const EmbeddedFile> scenario_files();
 Result<Scenario> find_scenario(std::string_view id_or_toml_path, Where where,
                                const std::vector<std::string>& overrides = {});
 
-// One scenario's table. A text "$name" anywhere in `stages` stands for the table's key `name`, which so
-// becomes a parameter that can be overridden.
+// One scenario's table; the files that it names are relative to the file that it is in. A text "$name"
+// anywhere in `stages` stands for the table's key `name`, which so becomes a parameter that can be
+// overridden.
 Result<Scenario> read_scenario(std::string id, const Value& table);
 // The same with "key=value" overrides laid over it, written at `where`.
 Result<Scenario> read_scenario(std::string id, Value table, const std::vector<std::string>& overrides,

@@ -94,6 +94,7 @@ void Agenda::start() {
   due_ = never;
   pushed_ = 0;
   inner_requests_ = 0;
+  wasted_ = {};
   stuck_.reset();
   events_.clear();
   held_.clear();

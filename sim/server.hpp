@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "policies/base/config.hpp"
@@ -75,7 +76,7 @@ class Stage {
   virtual void finished(Request&, Agenda&) {}
   // Is it a service of its own behind this one?
   virtual bool is_hop() const { return false; }
-  // When the last of its fault windows ends, if it has such.
+  // When the last of its fault windows ends, if it has such; the start of the run where chance made none.
   virtual std::optional<Instant> last_fault_end() const { return std::nullopt; }
 };
 
@@ -95,10 +96,17 @@ struct World {
 // A stage as data: what was written, and how to make it.
 struct StageSpec {
   std::string kind;
-  std::string text;     // its keys and values, in one form for one meaning
-  bool random = false;  // does it draw?
+  std::string text;      // its keys and values, in one form for one meaning
+  std::string contents;  // what the files and policies that it names hold, in the same way
+  bool random = false;   // does it draw?
+  bool faults = false;   // are there fault windows?
+  // The shortest mean time from one fault window to the next, and where it is written.
+  Duration fault_gap = Duration::max();
+  Where fault_gap_where = {};
   std::function<std::unique_ptr<Stage>(const World&)> make;
-  bool operator==(const StageSpec& other) const { return kind == other.kind && text == other.text; }
+  bool operator==(const StageSpec& other) const {
+    return std::tie(kind, text, contents) == std::tie(other.kind, other.text, other.contents);
+  }
 };
 
 // A family of stages on the shelf servers/*.cpp. `read` takes the keys it knows out of the table, complains
@@ -126,7 +134,10 @@ class Chain {
   bool last(std::uint32_t stage) const { return stage + 1 == stages_.size(); }
   bool suspends() const { return suspends_; }  // can go() return hold?
   Stage* owner() const { return owner_; }      // the stage whose requests these are; none for the clients'
-  Instant refuses_until(Instant now) const { return stages_.front()->refuses_until(now); }  // the first stage
+  // Of the first stage, if there is one.
+  Instant refuses_until(Instant now) const {
+    return stages_.empty() ? now : stages_.front()->refuses_until(now);
+  }
   bool has_hops() const { return hops_; }  // calls on to services behind this one
   std::optional<Instant> last_fault_end() const;
 
@@ -189,6 +200,9 @@ class Agenda {
   // Requests that reached a service which calls no other one.
   void count_inner_request() { ++inner_requests_; }
   std::int64_t inner_requests() const { return inner_requests_; }
+  // Server time behind a hop that was spent for nothing, whatever becomes of the request that caused it.
+  void waste(Duration work) { wasted_ += work; }
+  Duration wasted() const { return wasted_; }
   // A call under that policy, one of a hop, holds time still; no name: the policy under test.
   void stand_still(const std::string& policy) { stuck_ = policy; }
   const std::optional<std::string>& stuck() const { return stuck_; }
@@ -211,6 +225,7 @@ class Agenda {
   Lane<Event> events_;
   std::uint64_t pushed_ = 0;
   std::int64_t inner_requests_ = 0;
+  Duration wasted_;
   std::optional<std::string> stuck_;
   std::vector<Request> held_;
   std::vector<std::uint32_t> free_;

@@ -1,6 +1,14 @@
 #include "sim/servers.hpp"
 
+#include <filesystem>
+
 namespace retrygate {
+
+std::string folder_of(const Where& where) { return std::filesystem::path(where.file).parent_path().string(); }
+
+std::string path_beside(const Where& where, const std::string& path) {
+  return (std::filesystem::path(folder_of(where)) / path).string();
+}
 
 Refusal read_refusal(Reader& table, int status) {
   Refusal refusal{Status::http(status), {}};

@@ -24,6 +24,11 @@ struct Refusal {
   }
 };
 
+// The folder of the file that holds a text written there: paths in it are relative to that file. The current
+// directory for what is written on the command line.
+std::string folder_of(const Where&);
+std::string path_beside(const Where&, const std::string& path);
+
 // `answer` and `retry_after` of a stage's table.
 Refusal read_refusal(Reader& table, int status);
 // A whole number of at least `least`; required when there is no `otherwise`.

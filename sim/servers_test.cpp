@@ -33,8 +33,8 @@ TEST(Outage, ALogOfWindowsAndCallersWhoHang) {
                           "\"50ms\"\nstages = [{ kind = \"outage\", hang = true, file = \"" +
                           path + "\" }]"));
   EXPECT_EQ(t.gave_up, 9);
-  EXPECT_EQ(t.latencies_all.max, Duration::ms(50));
-  EXPECT_EQ(t.latencies.max, Duration{});
+  EXPECT_EQ(t.latencies_all->max, Duration::ms(50));
+  EXPECT_EQ(t.latencies->max, Duration{});
   std::remove(path.c_str());
 }
 
@@ -62,7 +62,7 @@ TEST(Queue, FirstComeFirstServedAndFull) {
     stages = [{ kind = "queue", workers = 1, capacity = 1, service = "100ms" }])"));
   EXPECT_EQ(t.succeeded, 2);
   EXPECT_EQ(t.gave_up, 1);
-  EXPECT_EQ(t.latencies.max, Duration::ms(200));
+  EXPECT_EQ(t.latencies->max, Duration::ms(200));
   // Calls at 0, 50, 100 ms: at 100 ms the second leaves the queue before the third comes (departures go
   // first).
   EXPECT_EQ(play(once, scenario(R"(
@@ -113,14 +113,14 @@ TEST(Degradation, SlowForAWhileAndUnderLoad) {
     clients = 2
     interval = "1s"
     stages = [{ kind = "brownout", length = "1s", extra = "300ms" }])"));
-  EXPECT_EQ(brown.latencies.max, Duration::ms(300));
-  EXPECT_EQ(brown.latencies.p50, Duration{});
+  EXPECT_EQ(brown.latencies->max, Duration::ms(300));
+  EXPECT_EQ(brown.latencies->p50, Duration{});
   // Two at 0: 100 ms with nobody there, 100 * (1 + 1/2) with one there.
   const Totals load = play(once, scenario(R"(
     clients = 2
     stages = [{ kind = "congestion", time = "100ms", half_speed_at = 2 }])"));
-  EXPECT_EQ(load.latencies.p50, Duration::ms(100));
-  EXPECT_EQ(load.latencies.max, Duration::ms(150));
+  EXPECT_EQ(load.latencies->p50, Duration::ms(100));
+  EXPECT_EQ(load.latencies->max, Duration::ms(150));
 }
 
 TEST(Deduplication, OneProcessingPerCall) {
@@ -213,6 +213,40 @@ TEST(Stages, ASlotIsFreeBeforeAnybodyAsksForIt) {
   }
 }
 
+TEST(Hop, WorkThatNobodyWaitsForIsWasted) {
+  // The hop stops waiting for each of two attempts (50 ms of work, 30 ms of patience) long before the answer,
+  // and has no third: 100 ms for nothing, whether the end was known at once or came as an event.
+  for (const char* order : {"fifo", "lifo"}) {
+    const Totals t = play(once, scenario(fmt::format(R"(
+      stages = [{{ kind = "hop", policy = "fixed:base=71ms,max_attempts=2", attempt_timeout = "30ms", stages = [
+        {{ kind = "queue", workers = 2, order = "{}", service = "50ms" }}] }}])",
+                                                     order)));
+    EXPECT_EQ(t.gave_up, 1) << order;
+    EXPECT_EQ(t.wasted, Duration::ms(100)) << order;
+  }
+  // Slow until 10 ms: the first attempt takes 105 ms and is given up, the second takes 5 ms. The call
+  // succeeds, the 105 ms were for nothing all the same.
+  const Totals t = play(once, scenario(R"(
+    stages = [{ kind = "hop", policy = "fixed:base=20ms,max_attempts=2", attempt_timeout = "30ms", stages = [
+      { kind = "brownout", length = "10ms", extra = "100ms" }, { kind = "service", time = "5ms" }] }])"));
+  EXPECT_EQ(t.last_success, Duration::ms(55));
+  EXPECT_EQ(t.wasted, Duration::ms(105));
+}
+
+TEST(Deduplication, WhatWillFailIsStillBeingProcessed) {
+  // Fails after 100 ms; timeout 50 ms, 10 ms between. The repeats at 60 and 70 ms find it in process (409 at
+  // once); the one at 140 ms is tried anew: 200 ms of work, never two at a time.
+  const std::string server = R"(stages = [{ kind = "deduplication" },
+    { kind = "brownout", length = "1h", extra = "100ms", probability = 1.0 }])";
+  const std::string caller = "attempt_timeout = \"50ms\"\n";
+  const Totals three = play("fixed:base=10ms,max_attempts=3", scenario(caller + server));
+  EXPECT_EQ(three.requests, 3);
+  EXPECT_EQ(three.last_end, Duration::ms(70));
+  EXPECT_EQ(three.wasted, Duration::ms(100));
+  const Totals late = play("fixed:base=90ms,max_attempts=2", scenario(caller + server));
+  EXPECT_EQ(late.wasted, Duration::ms(200));
+}
+
 TEST(Network, LatencyLossAndDeadline) {
   const Totals far =
       play(once, scenario("request_latency = \"10ms\"\nreply_latency = \"20ms\"\nstages = []"));
@@ -264,7 +298,7 @@ TEST(Fleet, AClientMakesItsCallsOneAfterTheOther) {
     stages = [{ kind = "service", time = "50ms" }])"));
   EXPECT_EQ(t.calls, 6);
   EXPECT_EQ(t.last_success, Duration::ms(550));
-  EXPECT_EQ(t.latencies.max, Duration::ms(50));
+  EXPECT_EQ(t.latencies->max, Duration::ms(50));
 }
 
 TEST(Metrics, OfAnOutageByHand) {
@@ -319,6 +353,39 @@ stages = [
   for (const char* part : {"bad.toml:2:", "did you mean 'outage'", "bad.toml:5:", "workers", "rate_per_s",
                            "$missing", "nobody", "did you mean 'time'"})
     EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
+}
+
+TEST(Stages, ExtremeNumbersAreRefusedOrSaturate) {
+  const auto refusal = [](const std::string& stage, const std::string& more = "") {
+    const auto made = read_scenario("test", *parse_toml(more + "\nstages = [" + stage + "]", "bad.toml"));
+    return made ? std::string("accepted") : to_string(made.error());
+  };
+  for (const char* stage :
+       {R"({ kind = "outage", length = "1ns", every = "2ns" })", R"({ kind = "outage", gap = "1ns" })",
+        R"({ kind = "hop", policy = "fixed", stages = [{ kind = "outage", gap = "10us" }] })"})
+    EXPECT_NE(refusal(stage).find("more than 1000000 outages within the horizon of "), std::string::npos)
+        << stage;
+  EXPECT_NE(refusal(R"({ kind = "outage", gap = "1ns" })").find("bad.toml:2:36:"), std::string::npos);
+  EXPECT_EQ(refusal(R"({ kind = "outage", gap = "1ms" })"), "accepted");
+  EXPECT_NE(refusal(R"({ kind = "outage", gap = "1ms" })", "horizon = \"1h\""), "accepted");
+  for (const char* law : {"lognormal 0s 1", "gamma 0s 1", "weibull 0s 1", "lognormal 1ms 1000",
+                          "gamma 1ms 1e-300", "weibull 1ms 1e300"})
+    EXPECT_FALSE(parse_law(law)) << law;
+  for (const char* law :
+       {"lognormal 2562047h 20", "gamma 2562047h 0.01", "weibull 2562047h 0.01", "gamma 1ms 10000"}) {
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      Rng rng = StreamKey(Seed{1}, Stream::generator).at(i);
+      EXPECT_GE(parse_law(law)->draw(rng), Duration{}) << law;
+    }
+  }
+  // One token in 317 years: the first request has it, the second is told to wait for longer than there is
+  // time.
+  std::vector<TraceRow> trace;
+  play(once,
+       scenario("clients = 2\nstages = [{ kind = \"rate-limit\", rate_per_s = 1e-10, tell_wait = true }]"), 1,
+       {.trace = &trace});
+  ASSERT_EQ(trace.size(), 2U);
+  EXPECT_EQ(trace[1].outcome.retry_after, Duration::s(9'223'372'036));  // 2^63 - 1 ns
 }
 
 TEST(Law, ReadsWhatItPrintsAndHasItsMean) {

@@ -35,8 +35,7 @@ class Starts {
     ++n_;
     find();
   }
-  // When the first call of a client starts, where that follows from its number alone.
-  bool computable() const { return arrivals_.kind == Arrivals::Kind::burst; }
+  // When the first call of a client starts, of a fleet.
   std::int64_t of(std::int64_t client) const {
     if (arrivals_.ramp == Duration{}) return 0;
     return static_cast<std::int64_t>(int128{arrivals_.ramp.ns()} * client / clients_);

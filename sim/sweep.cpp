@@ -1,30 +1,37 @@
 #include "sim/sweep.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
+
+#include "sim/memory.hpp"
 
 namespace retrygate {
 namespace {
 
-// Refuses what would need more memory than this machine has, before hours are spent on it.
+constexpr std::string_view less_memory =
+    "fewer clients, fewer threads, or fewer metrics (latencies and peaks keep a number per request)";
+
+// Refuses what would need more memory than there is, before hours are spent on it.
 Result<void> fits_memory(const std::vector<NamedPolicy>& policies, const std::vector<Scenario>& scenarios,
                          const Measures& measures, std::size_t at_once) {
-  const double machine =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double limit = memory_limit_bytes();
   for (const Scenario& scenario : scenarios) {
     for (const NamedPolicy& policy : policies) {
       const double bytes = estimated_bytes(policy.policy, scenario, measures) * static_cast<double>(at_once);
-      if (bytes > machine)
+      if (bytes > limit)
         return failure(
             {},
-            fmt::format("policy '{}' in scenario '{}' needs about {:.1f} GB in {} threads; this machine has "
-                        "{:.1f} GB",
-                        policy.name, scenario.id, bytes / 1e9, at_once, machine / 1e9),
-            "fewer clients, fewer threads, or fewer metrics (latencies and peaks keep a number per request)");
+            fmt::format(
+                "policy '{}' in scenario '{}' needs about {:.1f} GB in {} threads; there are {:.1f} GB",
+                policy.name, scenario.id, bytes / 1e9, at_once, limit / 1e9),
+            std::string(less_memory));
     }
   }
   return {};
@@ -70,40 +77,65 @@ Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::v
   }
   const Measures measures = measures_for(wanted);
 
-  const unsigned threads =
-      options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
-  const auto fits = fits_memory(policies, scenarios, measures, std::min<std::size_t>(threads, seeds.size()));
-  if (!fits) return tl::unexpected(fits.error());
-
   // Seed by seed, so that what is done when somebody interrupts can be compared in pairs. Every worker writes
   // only its own runs' places; the table is put together afterwards.
   const std::size_t cells = policies.size() * scenarios.size();
   const std::size_t runs = cells * seeds.size();
+  const std::size_t wished = options.threads > 0 ? options.threads : std::thread::hardware_concurrency();
+  const std::size_t threads = std::clamp<std::size_t>(wished, 1, std::max<std::size_t>(1, runs));
+  const auto fits = fits_memory(policies, scenarios, measures, threads);
+  if (!fits) return tl::unexpected(fits.error());
   std::vector<std::optional<Result<Totals>>> done(runs);
   std::atomic<std::size_t> next = 0, finished = 0;
   std::atomic<bool> failed = false;
+  std::mutex thrown_by;
+  std::vector<std::pair<std::size_t, std::exception_ptr>> thrown;  // by a policy or by us
   const auto stopped = [&] {
     return failed.load(std::memory_order_relaxed) ||
            (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed));
   };
+  const auto run = [&](std::optional<Runner>& runner, std::size_t i) -> std::optional<Result<Totals>> {
+    const std::size_t cell = i % cells;
+    const NamedPolicy& policy = policies[cell % policies.size()];
+    const Scenario& scenario = scenarios[cell / policies.size()];
+    try {
+      if (!runner) runner.emplace();
+      return runner->run(policy.policy, scenario, Seed{seeds[i / cells]},
+                         {.policy_salt = options.policy_salt, .name = policy.name, .measures = &measures});
+    } catch (const std::bad_alloc&) {
+      return failure({},
+                     fmt::format("policy '{}' in scenario '{}': no memory is left for {} threads",
+                                 policy.name, scenario.id, threads),
+                     std::string(less_memory));
+    } catch (...) {
+      const std::lock_guard lock(thrown_by);
+      thrown.emplace_back(i, std::current_exception());
+      return std::nullopt;
+    }
+  };
   const auto work = [&](bool reports) {
-    Runner runner;
+    std::optional<Runner> runner;
     while (!stopped()) {
       const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
       if (i >= runs) return;
-      const std::size_t cell = i % cells;
-      const NamedPolicy& policy = policies[cell % policies.size()];
-      done[i] = runner.run(policy.policy, scenarios[cell / policies.size()], Seed{seeds[i / cells]},
-                           {.policy_salt = options.policy_salt, .name = policy.name, .measures = &measures});
-      if (!*done[i]) failed = true;
+      done[i] = run(runner, i);
+      if (!done[i] || !*done[i]) failed = true;
       const std::size_t n = finished.fetch_add(1, std::memory_order_relaxed) + 1;
       if (reports && options.progress) options.progress(n, runs);
     }
   };
   {
     std::vector<std::jthread> others;
-    for (unsigned t = 1; t < threads; ++t) others.emplace_back(work, false);
+    try {
+      for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work, false);
+    } catch (const std::system_error&) {
+      // The system has no more threads; those that started do the same work.
+    }
     work(true);
+  }
+  if (!thrown.empty()) {
+    const auto earlier = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::rethrow_exception(std::min_element(thrown.begin(), thrown.end(), earlier)->second);
   }
   // Runs are taken in order, so everything before the first failure has been run whatever the threads.
   std::size_t complete = 0;  // seeds that all cells have finished, without a gap

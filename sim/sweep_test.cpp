@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <set>
+#include <stdexcept>
 
 namespace retrygate {
 namespace {
@@ -34,6 +36,34 @@ TEST(Sweep, ReportsUnknownMetricsAndRunsThatHoldTimeStill) {
   const std::vector<Scenario> storm = {*find_scenario("outage-then-limit", {})};
   EXPECT_FALSE(sweep(hasty, storm, {1}, {"request"}, 1));
   EXPECT_FALSE(sweep(hasty, storm, {1}, {"requests"}, 2));
+}
+
+template <class Fault>
+struct Throws {
+  using Client = Stateless;
+  using Call = Stateless;
+  Decision after(Client&, Call&, const Attempt&, Rng&) const { throw Fault(); }
+  Contract contract() const { return {}; }
+  bool operator==(const Throws&) const = default;
+  friend std::string to_string(const Throws&) { return "throws"; }
+};
+struct Mistake : std::runtime_error {
+  Mistake() : std::runtime_error("a policy that throws") {}
+};
+
+TEST(Sweep, WhatIsThrownInAThreadReachesTheCaller) {
+  const std::vector<Scenario> storm = {*find_scenario("outage-then-limit", {})};
+  const std::vector<std::uint64_t> seeds = {1, 2, 3, 4, 5, 6, 7, 8};
+  for (const unsigned threads : {1U, 4U}) {
+    const auto full =
+        sweep({{"greedy", Throws<std::bad_alloc>{}, {}, nullptr}}, storm, seeds, {"requests"}, threads);
+    ASSERT_FALSE(full);
+    EXPECT_NE(to_string(full.error()).find("policy 'greedy' in scenario 'outage-then-limit': no memory"),
+              std::string::npos);
+    EXPECT_THROW(
+        (void)sweep({{"wrong", Throws<Mistake>{}, {}, nullptr}}, storm, seeds, {"requests"}, threads),
+        Mistake);
+  }
 }
 
 TEST(Sweep, PartsJoinToTheWhole) {

@@ -115,7 +115,7 @@ TEST(Theory, LittlesLaw) {
     inside += change;
   }
   EXPECT_EQ(inside, 0);
-  EXPECT_NEAR(static_cast<double>(area) / 1e9, t.latencies.mean_s * static_cast<double>(t.calls), 1e-6);
+  EXPECT_NEAR(static_cast<double>(area) / 1e9, t.latencies->mean_s * static_cast<double>(t.calls), 1e-6);
 }
 
 }  // namespace

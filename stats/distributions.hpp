@@ -1,10 +1,17 @@
 // Distributions as plain functions; Boost.Math stays behind this wall. Tails are computed as tails. Arguments
-// inside the stated ranges never give NaN; outside they are a mistake of the caller.
+// inside the stated ranges never give NaN; outside they are a mistake of the caller. Where a series does not
+// reach its accuracy, or a value lies beyond a double, OutOfReach is thrown: `run` (procedure.hpp) makes an
+// error of the case of it.
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 
 namespace retrygate::stats {
+
+struct OutOfReach : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 double normal_sf(double z);                           // P(Z > z)
 double normal_quantile(double p);                     // 0 < p < 1

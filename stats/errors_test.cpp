@@ -1,4 +1,5 @@
 // What a case may not be is an error that says so, and where data define nothing there is a state, not a NaN.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "policies/base/json.hpp"
@@ -65,6 +66,41 @@ TEST(Errors, Sequences) {
   EXPECT_SAYS("quantile_ci_order", R"({"x": [], "params": {"p": 0.5}})", "'x' needs at least 1 number");
   EXPECT_SAYS("quantile_ci_order", R"({"x": [1], "params": {"p": 1}})",
               "'p' must lie between 0 and 1, not 1");
+}
+
+// Numbers at the far ends: an error of the case, never an end of the program.
+TEST(Errors, OutOfReach) {
+  EXPECT_SAYS("sample_size_noether",
+              R"({"params": {"test": "mann_whitney", "p": 0.5000000001, "power": 0.8}})",
+              "no practical size finds so small an effect");
+  for (const char* delta : {"1e-10", "1e-300", "5e-324"})
+    EXPECT_SAYS("sample_size_t", fmt::format(R"({{"params": {{"delta": {}, "power": 0.8}}}})", delta),
+                "no practical size finds so small an effect");
+  EXPECT_SAYS("sample_size_t", R"({"params": {"delta": 1e-5, "power": 0.8}})", R"("status":"ok")");
+  EXPECT_SAYS("group_sequential_boundary",
+              R"({"params": {"design": "OF", "information": [0.5, 0.5000000000001, 1]}})",
+              "looks at 0.5 and 0.5000000000001 lie too close together");
+  EXPECT_SAYS("bootstrap_million",
+              R"({"x": [1, 2, 3], "y": [1, 1, 1, 2], "params": {"kind": "ratio", "statistic": "variance"}})",
+              "a ratio of variances is not defined");
+  for (const char* n : {"1", "9007199254740992", "4503599627370496", "1000000000", "123456789012345"}) {
+    for (const char* k : {"0", "1", "4503599627370496", "123456789012344", "499999999"}) {
+      for (const char* id : {"binomial_interval", "poisson_rate_interval", "binomial_test"}) {
+        const std::string text = fmt::format(R"({{"k": {1}, "n": {0}, "events": {1}, "exposure": 1}})", n, k);
+        EXPECT_NE(result(id, text), "") << id << text;
+      }
+    }
+  }
+  for (const char* delta : {"1e6", "1e300", "1e-300", "40", "-1e9"}) {
+    for (const char* n : {"2", "3", "1000", "1000000000"}) {
+      for (const char* id : {"power_t", "sample_size_t", "detectable_difference_t", "power_t_unequal_n"}) {
+        const std::string text = fmt::format(
+            R"({{"params": {{"n": {1}, "n1": {1}, "n2": 2, "delta": {0}, "d": {0}, "power": 0.9}}}})", delta,
+            n);
+        EXPECT_NE(result(id, text), "") << id << text;
+      }
+    }
+  }
 }
 
 // A spending function that has spent nothing a double can hold at a first look: no finite boundary there.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -18,7 +19,11 @@ void in_parallel(std::size_t pieces, unsigned threads, const Work& work) {
     for (std::size_t piece = next++; piece < pieces; piece = next++) work(piece);
   };
   std::vector<std::jthread> others;
-  for (unsigned t = 1; t < threads && t < pieces; ++t) others.emplace_back(run);
+  try {
+    for (unsigned t = 1; t < threads && t < pieces; ++t) others.emplace_back(run);
+  } catch (const std::system_error&) {
+    // The system has no more threads; those that started do the same work.
+  }
   run();
 }
 

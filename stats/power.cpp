@@ -35,6 +35,13 @@ double power_t_unequal(double n1, double n2, double effect, double alpha, bool t
   return power_from(n1 + n2 - 2, effect * std::sqrt(n1 * n2 / (n1 + n2)), alpha, two_sided, true);
 }
 
+double normal_sample_size(const TPlan& plan, double power) {
+  const double groups = plan.design == TDesign::two_sample ? 2 : 1;
+  const double z = -normal_quantile(tail_of(plan.alpha, plan.two_sided)) + normal_quantile(power);
+  const double root_n = z * plan.sd / std::abs(plan.delta);
+  return groups * root_n * root_n;
+}
+
 double sample_size_t(const TPlan& plan, double power) {
   constexpr double least = 2;  // below, there is no estimate of the spread
   const auto missing = [&](double n) { return power_t(plan, n) - power; };

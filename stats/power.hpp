@@ -30,6 +30,7 @@ double power_t_unequal(double n1, double n2, double effect, double alpha, bool t
 // The n, at least 2, at which the power is `power`; delta is not 0, alpha < power < 1.
 double sample_size_t(const TPlan&, double power);
 std::int64_t whole_sample_size_t(const TPlan&, double power);  // the least whole n with at least that power
+double normal_sample_size(const TPlan&, double power);         // the same if sd were known: never more
 double detectable_difference_t(TPlan, double n,
                                double power);  // the delta > 0 that has it; plan.delta unused
 

@@ -1,6 +1,10 @@
 #include "stats/procedure.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
+
+#include "stats/distributions.hpp"
 
 namespace retrygate::stats {
 namespace {
@@ -26,7 +30,14 @@ Result<Value> run(const Procedure& procedure, const Value& the_case) {
   Errors complaints;
   Reader reader(the_case, complaints);
   if (!complaints.empty()) return tl::unexpected(std::move(complaints));
-  Result<Value> result = procedure.run(reader);
+  Result<Value> result;
+  try {
+    result = procedure.run(reader);
+  } catch (const OutOfReach& e) {
+    return failure(the_case.where,
+                   fmt::format("'{}' cannot be computed from numbers so large or so small ({})", procedure.id,
+                               e.what()));
+  }
   if (!complaints.empty()) return tl::unexpected(std::move(complaints));
   if (result) RG_ASSERT(!has_nan(*result), procedure.id);
   return result;

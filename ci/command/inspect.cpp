@@ -23,11 +23,14 @@ ExitCode show(const ShowOptions& options) {
   request.outage = read_duration(options.outage, "--outage", errors);
   if (!options.outages.empty()) {
     request.log = options.outages;
-    if (const auto text = keep(read_file(options.outages), errors))
-      request.outages = keep(parse_outages(*text, options.outages), errors).value_or(std::vector<Duration>{});
+    if (const auto text = keep(read_file(options.outages), errors)) {
+      for (const LoggedOutage& one :
+           keep(parse_outages(*text, options.outages), errors).value_or(std::vector<LoggedOutage>{}))
+        request.outages.push_back(one.length);
+    }
   }
   if (!errors.empty()) return refuse(errors);
-  const Schedule rows = schedule(named->policy, request.retries);
+  const Schedule rows = schedule(*named, request.retries);
   fmt::print("{}",
              options.format == "json" ? schedule_json(named->name, rows) : show_text(*named, rows, request));
   return ExitCode::pass;

@@ -9,15 +9,15 @@ namespace retrygate::ci {
 namespace {
 
 // The value at a path of keys, "jobs/gate/steps"; nothing if there is none.
-const Value* at(const Value& root, std::string_view path) {
-  const Value* here = &root;
+const Value* at(const Value& all, std::string_view path) {
+  const Value* here = &all;
   while (!path.empty()) {
     const std::string_view key = path.substr(0, path.find('/'));
     path.remove_prefix(std::min(key.size() + 1, path.size()));
-    const auto* table = std::get_if<Table>(&here->data);
+    const auto* members = std::get_if<Table>(&here->data);
     const Value* next = nullptr;
-    if (table != nullptr) {
-      for (const Member& member : *table) next = member.key == key ? &member.value : next;
+    if (members != nullptr) {
+      for (const Member& member : *members) next = member.key == key ? &member.value : next;
     }
     if (next == nullptr) return nullptr;
     here = next;

@@ -96,8 +96,7 @@ class EnvoyReader {
     const Duration cap = most.value_or(base * 10);
     if (cap < base) table.fail("retry_back_off", "'max_interval' is below 'base_interval'");
     keys.set("base", base).set("cap", std::max(cap, base)).set("tick", Duration::ms(1));
-    const auto retries = table.integer("num_retries");
-    keys.set("max_attempts", retries.value_or(1) + 1);
+    keys.set("max_attempts", importing::count(table, "num_retries").value_or(1) + 1);
     std::vector<std::string> on;
     const auto words = split(table.text("retry_on").value_or(""));
     for (const std::string& word : words) {
@@ -119,7 +118,8 @@ class EnvoyReader {
       warn(table.where(), "without 'retry_on' Envoy retries nothing unless the request's headers say so");
     std::sort(on.begin(), on.end());
     on.erase(std::unique(on.begin(), on.end()), on.end());
-    if (!on.empty()) keys.set("retry_on", on);
+    // An empty list retries nothing; none at all would retry everything.
+    keys.set("retry_on", on);
     if (const auto* text =
             route_timeout != nullptr ? std::get_if<std::string>(&route_timeout->data) : nullptr) {
       const auto limit = keep(parse_duration(*text, route_timeout->where), complaints);

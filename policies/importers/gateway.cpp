@@ -42,14 +42,13 @@ void read_rule(const Value& rule, const std::string& name, Imported& into, Error
   if (given == nullptr) return;
   Reader table(*given, complaints);
   const auto backoff = gateway_duration(table, "backoff");
-  const auto attempts = table.integer("attempts");
+  const auto attempts = importing::count(table, "attempts");
   importing::Keys keys(backoff ? "fixed" : "immediate");
   if (backoff) keys.set("base", *backoff).set("cap", *backoff);
   const auto warn = [&](Where where, std::string message) {
     into.warnings.push_back({std::move(where), std::move(message), ""});
   };
   if (attempts) {
-    if (*attempts < 0) table.fail("attempts", "'attempts' must not be negative");
     keys.set("max_attempts", *attempts + 1);
   } else {
     warn(table.where(),

@@ -57,6 +57,8 @@ class Keys {
   Table table_;
 };
 
+// A number of retries: 0 to 2^32 - 1, what the formats' own integers hold.
+std::optional<std::int64_t> count(Reader& table, std::string_view key);
 const Value* at(const Value& table, std::string_view key);  // nothing if it is no table or has no such key
 // Letters, digits and dashes of a text, so that it can name a table; with a number if the name is taken.
 std::string free_name(std::string_view text, const std::vector<ImportedPolicy>& taken);

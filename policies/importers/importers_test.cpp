@@ -137,6 +137,27 @@ virtual_hosts:
     EXPECT_THAT(warnings, HasSubstr(word));
 }
 
+// What Envoy retries and a contract has no word for leaves nothing, and nothing is what is retried.
+TEST(Importers, EnvoyRetriesNoMoreThanItSays) {
+  for (const char* text : {"retry_on: refused-stream\n", "num_retries: 3\n"}) {
+    const Contract c = contract_of(import("envoy", text), "route");
+    ASSERT_TRUE(c.retry_on) << text;
+    EXPECT_FALSE(c.retry_on->contains(Status::http(503))) << text;
+  }
+}
+
+// Envoy's and the Gateway API's integers have 32 bits.
+TEST(Importers, CountsOfRetriesHaveARange) {
+  EXPECT_THAT(faults("envoy", "retry_on: 5xx\nnum_retries: 9223372036854775807\n"),
+              HasSubstr("in:2:14: error: 'num_retries' must lie in 0..4294967295, not 9223372036854775807"));
+  EXPECT_THAT(faults("envoy", "retry_on: 5xx\nnum_retries: -1\n"), HasSubstr("not -1"));
+  EXPECT_THAT(
+      faults("gateway", "kind: HTTPRoute\nspec: {rules: [{retry: {attempts: 9223372036854775807}}]}\n"),
+      HasSubstr("'attempts' must lie in 0..4294967295"));
+  EXPECT_EQ(contract_of(import("envoy", "retry_on: 5xx\nnum_retries: 4294967295\n"), "route").max_attempts,
+            4'294'967'296);
+}
+
 TEST(Importers, EnvoyInJsonAndFaults) {
   const Imported imported = import("envoy", R"({"retry_on": "unavailable", "num_retries": 2})");
   EXPECT_EQ(to_string(*contract_of(imported, "route").retry_on), "UNAVAILABLE");

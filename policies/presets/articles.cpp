@@ -9,11 +9,22 @@
 namespace retrygate {
 namespace {
 
-constexpr std::string_view a000 = "article 000: retry storms of 200 clients, bigywater.tech";
-constexpr std::string_view a001 = "article 001: random backoff, section 'four kinds of jitter' and decorator";
-constexpr std::string_view a002 = "article 002: 429 and full jitter, Huawei Cloud developer community";
-constexpr std::string_view a003 = "article 003: a simulator of retries against outages";
-constexpr std::string_view a004 = "article 004: a reusable retry decorator in Python";
+// By the titles under which they are found: their texts give no further address.
+constexpr std::string_view a000 =
+    "article 000: 重试与指数退避:加抖动和不加抖动的重试风暴 (retry storms with and without jitter), "
+    "bigywater.tech, 爬虫工程 part 30";
+constexpr std::string_view a001 =
+    "article 001: 随机退避：让重试更聪明 (random backoff), sections on the kinds of jitter and on the "
+    "decorator";
+constexpr std::string_view a002 =
+    "article 002: 重试不是闭眼再来一次:429 限流的指数退避与抖动 (backoff and jitter against 429), "
+    "yd_293143657, Huawei Cloud developer community, 2026-11-07";
+constexpr std::string_view a003 =
+    "article 003: 指数退避真的更划算吗？我写了个模拟器亲手测了一遍 (a simulator of retries against outages)";
+constexpr std::string_view a004 =
+    "article 004: 用 Python 写一个可复用的重试装饰器：指数退避、随机抖动与幂等边界 (a reusable retry "
+    "decorator "
+    "in Python)";
 
 Limits storm() { return attempts(12); }
 

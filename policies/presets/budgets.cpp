@@ -20,8 +20,8 @@ struct EnvoyBudget {
     bool counted = false, retry = false;  // is an attempt under way, and a retry?
   };
 
-  Decision before(Client& client, Call& call, std::int64_t attempt, Instant, Rng&) const {
-    const bool retry = attempt > 1;
+  Decision before(Client& client, Call& call, const Sending& sending, Rng&) const {
+    const bool retry = sending.attempt > 1;
     const double allowed = std::max(percent / 100 * (client.active + 1), static_cast<double>(least));
     if (retry && client.retries + 1 > allowed) return Decision::stop(Stop::budget);
     call = {true, retry};

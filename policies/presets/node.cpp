@@ -30,7 +30,7 @@ Duration p_retry(const Numbers& p, const Drawing& d) { return randomized(p, d.n,
 Duration node_retry(const Numbers& p, const Drawing& d) {
   if (d.kept == 0) d.kept = d.rng.bits() | 1;
   constexpr std::int64_t most = 1000;
-  const auto count = std::clamp<std::int64_t>(p.extra.ns(), 1, most);
+  const auto count = std::clamp<std::int64_t>(p.count, 1, most);
   std::vector<Duration> all;
   Rng rng{Seed{d.kept}};
   for (std::int64_t n = 1; n <= count; ++n) all.push_back(randomized(p, n, rng));
@@ -106,7 +106,7 @@ void add_node(Shelf<Preset>& all) {
                Numbers numbers = timeouts(p, Duration::s(16));
                p.parts.grid.tick = ms;
                p.parts.limits = retries(10);
-               numbers.extra = Duration::ns(std::max<std::int64_t>(1, p.limits().max_attempts - 1));
+               numbers.count = std::max<std::int64_t>(1, p.limits().max_attempts - 1);
                return p.draw("node-retry", numbers, &node_retry, cap_promise(numbers.cap));
              },
              {{"jitter-alive-at-cap", "from retry 5 on every client waits the cap", node_source, false},

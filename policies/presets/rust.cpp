@@ -12,8 +12,10 @@ Duration backon_exponential(const Numbers& p, const Drawing& d) {
 
 // 1 1 2 3 5 ... times base up to the first value that reaches the cap, which goes on uncut; + U[0, base).
 Duration backon_fibonacci(const Numbers& p, const Drawing& d) {
+  if (p.base == Duration{}) return {};
   std::int64_t n = 1;
-  while (n < d.n && p.base * fibonacci(n) < p.cap) ++n;
+  // From n = 93 on, fibonacci(n) is the largest integer.
+  while (n < std::min<std::int64_t>(d.n, 93) && p.base * fibonacci(n) < p.cap) ++n;
   const Duration c = p.base * fibonacci(n);
   return evenly(c, c + p.base, d.rng);
 }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "policies/retry_after.hpp"
 #include "properties/bounds.hpp"
-#include "properties/header.hpp"
 #include "properties/observe.hpp"
 #include "properties/walk.hpp"
 
@@ -115,11 +115,8 @@ Finding in_bounds(const Subject& subject, const Trial& trial) {
 
 Finding grows(const Subject& subject, const Trial& trial) {
   return each_delay(subject, trial, [&](const Step& step) -> Complaint {
-    auto law = ceiling_of(subject.contract, step.attempt);
-    if (!law) return {};
-    if (subject.contract.cap)
-      law->lo = law->hi = std::min(law->hi, static_cast<long double>(subject.contract.cap->ns()));
-    if (law->holds(step.decision.delay())) return {};
+    const auto law = support_of(subject.contract, step.attempt, std::nullopt);  // one point
+    if (!law || law->holds(step.decision.delay())) return {};
     return fmt::format("the delay is {}, the law says {}", to_string(step.decision.delay()),
                        to_string(Duration::ns(static_cast<std::int64_t>(law->hi))));
   });
@@ -147,7 +144,7 @@ Finding not_zero(const Subject& subject, const Trial& trial) {
     const Step* step = done.wait_after(c.attempt);
     if (step == nullptr || step->decision.delay() != Duration{} || !known(subject.contract, *step)) return {};
     const auto own = support_of(subject.contract, step->attempt, step->previous);
-    if (!own || own->hi < tick) return {};
+    if (!own || own->hi < 1) return {};
     if (own->lo >= tick) return fmt::format("the delay is 0, where {} is configured", interval(*own));
     const auto is_zero = [](Duration d) { return d == Duration{}; };
     if (!all_clients(subject, c, is_zero)) return {};
@@ -157,7 +154,7 @@ Finding not_zero(const Subject& subject, const Trial& trial) {
 
 bool has_a_delay(const Subject& s) {
   const auto own = support_of(s.contract, 1, std::nullopt);
-  return own && own->hi >= static_cast<long double>(s.contract.tick.ns());
+  return own && own->hi >= 1;  // ns, whatever the tick makes of it
 }
 
 // The first retry whose ceiling reaches the cap; nothing if none of the first 2000 does.
@@ -223,7 +220,7 @@ Finding fits_timer(const Subject& subject, const Trial& trial) {
     if (heeds && c.choice % 2 == 1) {
       const std::string_view header = headers.at(pick(c, 0, headers.size()));
       const Walk told = drive(subject, c, 1, {[&](std::int64_t, Instant now) -> Scripted {
-                                return {{retryable(contract), wait_asked(header, now), header}};
+                                return {{retryable(contract), parse_retry_after(header, now), header}};
                               }});
       const Step* hinted = told.wait_after(1);
       if (hinted == nullptr) return {};

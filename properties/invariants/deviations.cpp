@@ -24,7 +24,9 @@ Finding current(const Subject& subject, const Trial& trial) {
     if (invariant == nullptr || invariant->id == "deviation-current") return fail("which is no invariant");
     const VerdictRow row = check_one(*invariant, subject, options);
     if (row.verdict == Verdict::deviates) continue;
-    if (row.verdict == Verdict::unsure || row.verdict == Verdict::broken)
+    if (row.verdict == Verdict::broken)
+      return {Verdict::broken, fmt::format("{}: {}", listed.invariant, row.note), {}};
+    if (row.verdict == Verdict::unsure)
       unsure = {Verdict::unsure, fmt::format("{}: {}", listed.invariant, row.note), {}};
     else
       return fail(row.verdict == Verdict::holds ? "but it holds" : "but it is not promised");

@@ -60,9 +60,10 @@ Finding jitter_law(const Subject& subject, const Trial& trial) {
   for (const std::int64_t retry : numbers) {
     if (!law_of(subject.contract, retry, std::nullopt)) continue;
     std::vector<Drawn> draws;
-    for (const Step& step : steps_of_fleet(subject, trial.seed, retry))
-      draws.push_back({static_cast<long double>(step.decision.delay().ns()),
-                       *law_of(subject.contract, retry, step.previous)});
+    for (const Step& step : steps_of_fleet(subject, trial.seed, retry)) {
+      if (const auto law = law_of(subject.contract, retry, step.previous))
+        draws.push_back({static_cast<long double>(step.decision.delay().ns()), *law});
+    }
     if (draws.size() < clients) continue;
     tested = true;
     if (const auto why = far_from_law(draws, alpha)) return failure_of(trial, retry, *why);
@@ -140,6 +141,10 @@ Finding instances_independent(const Subject& subject, const Trial& trial) {
 
 // The same client number in two processes that start at the same time.
 Finding processes_independent(const Subject& subject, const Trial& trial) {
+  if (!subject.keyed && !subject.fresh)
+    return {Verdict::unsure,
+            "the subject draws from a generator of its own, and nothing gives it another process",
+            {}};
   const auto process = [&](std::uint64_t number) {
     Subject copy = subject;
     if (subject.fresh) copy.policy = subject.fresh(number);
@@ -163,7 +168,9 @@ std::optional<std::int64_t> first_at_cap(const Contract& c) {
     return std::nullopt;
   const bool decorrelated =
       c.jitter->kind == JitterKind::decorrelated || c.jitter->kind == JitterKind::decorrelated_v2;
-  if (decorrelated) return std::nullopt;
+  // Nor is one that the timer cuts.
+  if (decorrelated || (c.timer_max && cap_of(c)->hi > static_cast<long double>(c.timer_max->ns())))
+    return std::nullopt;
   for (std::int64_t n = 1; n <= 200; ++n) {
     const auto ceiling = ceiling_of(c, n);
     if (!ceiling) return std::nullopt;
@@ -191,7 +198,7 @@ Finding alive_at_cap(const Subject& subject, const Trial& trial) {
     run = i > 0 && delays[i] == delays[i - 1] ? run + 1 : 1;
     most = std::max(most, run);
   }
-  if (binomial_at_least(most, clients, share) >= trial.alpha) return {};
+  if (collects(most, clients, share) >= trial.alpha) return {};
   return failure_of(trial, number, fmt::format("{} wait exactly the same time at the cap", most));
 }
 

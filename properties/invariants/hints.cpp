@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "policies/retry_after.hpp"
 #include "properties/bounds.hpp"
+#include "properties/excuses.hpp"
 #include "properties/header.hpp"
 #include "properties/walk.hpp"
 
@@ -30,36 +32,54 @@ Status hinting(const Case& c, const Contract& contract) {
 
 // A call that failed as often as the case says, the last time with a header.
 struct Hinted {
-  std::int64_t attempt = 1;
   std::string header;
   std::optional<Duration> asked;  // what the header means; nothing when it is malformed
-  Decision decision = Decision::stop(Stop::success);
-  Support own{0, without_end, 0};  // where the delay lies without a header
+  Step step;
+  Decision decision = Decision::stop(Stop::success);  // of this step
+  Support own{0, without_end, 0};                     // where the delay lies without a header
   bool own_known = false;
 };
 
-// Nothing if the call ended before. `header` is given the instant at which the last attempt ended.
+// Nothing if the call ended before. `header` is given the instant at which the last attempt ended, and may
+// send none. What a policy is told of a header is read by the parser of policies/, what it should have done
+// by the oracle.
 template <class Header>
 std::optional<Hinted> hinted(const Subject& subject, const Case& c, Header header) {
   const Contract& contract = subject.contract;
   Hinted h;
-  h.attempt = std::min<std::int64_t>(c.attempt, contract.max_attempts ? *contract.max_attempts - 1 : 40);
-  h.attempt = std::min<std::int64_t>(h.attempt, 40);
+  const std::int64_t attempt =
+      std::min({c.attempt, contract.max_attempts ? *contract.max_attempts - 1 : 40, std::int64_t{40}});
   const Scripted plain{{retryable(contract)}};
-  const Walk done = drive(subject, c, h.attempt, {[&](std::int64_t n, Instant now) -> Scripted {
-                            if (n < h.attempt) return plain;
-                            h.header = header(now);
+  const Walk done = drive(subject, c, attempt, {[&](std::int64_t n, Instant now) -> Scripted {
+                            if (n < attempt) return plain;
+                            const std::optional<std::string> sent = header(now);
+                            if (!sent) return {{hinting(c, contract)}};
+                            h.header = *sent;
                             h.asked = wait_asked(h.header, now);
-                            return {{hinting(c, contract), h.asked, h.header}};
+                            return {{hinting(c, contract), parse_retry_after(h.header, now), h.header}};
                           }});
-  if (done.steps.empty() || done.steps.back().attempt < h.attempt) return std::nullopt;
-  const std::optional<Duration> previous = done.steps.back().previous;
-  h.decision = done.steps.back().decision;
-  const auto own = support_of(contract, h.attempt, previous);
-  const bool known = own && (contract.jitter->kind != JitterKind::decorrelated || previous || h.attempt == 1);
+  if (done.steps.empty() || done.steps.back().attempt < attempt) return std::nullopt;
+  h.step = done.steps.back();
+  h.decision = h.step.decision;
+  const auto own = support_of(contract, attempt, h.step.previous);
+  const bool known =
+      own && (contract.jitter->kind != JitterKind::decorrelated || h.step.previous || attempt == 1);
   if (known) h.own = *own;
   h.own_known = known;
   return h;
+}
+
+// The call ended, and the header is what ended it: without one it would have gone on, and it is not for lack
+// of time, of a budget or of a breaker's permission.
+bool ended_by_header(const Subject& subject, const Case& c, const Hinted& h, const Support& allowed) {
+  Circumstances now = circumstances_of(subject.contract, c, h.step);
+  now.longest_wait = std::min(without_end, std::max(now.longest_wait, allowed.hi + allowed.slack));
+  // A loop does not say why: an excuse that it may have is granted.
+  if (subject.loop ? excuse(subject.contract, now).has_value()
+                   : excused(subject.contract, h.decision.why(), now))
+    return false;
+  const auto plain = hinted(subject, c, [](Instant) { return std::optional<std::string>(); });
+  return plain && !plain->decision.stops();
 }
 
 // Whole seconds up to a day, the rule's own limit and what lies beside it.
@@ -72,7 +92,7 @@ std::string seconds_header(const Case& c, const Contract& contract) {
 }
 
 std::string described(const Hinted& h) {
-  return fmt::format("attempt {} ended with Retry-After '{}': {}", h.attempt, h.header,
+  return fmt::format("attempt {} ended with Retry-After '{}': {}", h.step.attempt, h.header,
                      to_string(h.decision));
 }
 
@@ -99,19 +119,21 @@ Finding bounded(const Subject& subject, const Trial& trial) {
       if (!h) return {};
       const Heeded rule = heeded(subject.contract, *h->asked, h->own);
       if (h->decision.stops()) {
-        const bool timed = subject.contract.elapsed || subject.contract.deadline;
         if (rule.may_stop || beyond_the_timer(subject.contract, *h->asked) ||
-            (timed && h->decision.why() == Stop::deadline) || h->decision.why() == Stop::budget ||
-            h->decision.why() == Stop::breaker)
+            !ended_by_header(subject, c, *h, rule.wait))
           return {};
-        return fmt::format("{}, although a longer header is to be clipped to {}", described(*h),
-                           to_string(*subject.contract.retry_after_max));
+        const auto most = subject.contract.retry_after_max;
+        return fmt::format("{}, although {}", described(*h),
+                           most && *h->asked > *most
+                               ? fmt::format("a longer header is to be clipped to {}", to_string(*most))
+                               : std::string("without the header it goes on"));
       }
       if (!rule.may_wait)
         return fmt::format("{}, although a header above {} ends the call", described(*h),
                            to_string(*subject.contract.retry_after_max));
       const auto delay = static_cast<long double>(h->decision.delay().ns());
-      const long double slack = h->own.slack + static_cast<long double>(subject.contract.tick.ns());
+      const long double slack =
+          h->own.slack + h->own.above + static_cast<long double>(subject.contract.tick.ns());
       if (delay <= rule.wait.hi + slack) return {};
       return fmt::format("{}, longer than the rule '{}' allows ({})", described(*h),
                          to_string(*subject.contract.retry_after),
@@ -122,28 +144,53 @@ Finding bounded(const Subject& subject, const Trial& trial) {
 
 // Texts that servers have sent. The malformed ones mean that there is no header.
 std::string any_header(const Case& c, Instant now) {
-  static const std::array<std::string, 18> texts{
-      "10",  "1",       "3",   "120", "007",          "1.5",  "-5", "+3",       "",
-      "NaN", "1000abc", "0x1", "1e3", "\xef\xbc\x93", "soon", " ",  "infinity", "3, 5"};
-  const std::size_t n = pick(c, 1, texts.size() + 3);
+  static const std::array<std::string, 23> texts{"10",
+                                                 "1",
+                                                 "3",
+                                                 "120",
+                                                 "007",
+                                                 "1.5",
+                                                 "-5",
+                                                 "+3",
+                                                 "",
+                                                 "NaN",
+                                                 "1000abc",
+                                                 "0x1",
+                                                 "1e3",
+                                                 "\xef\xbc\x93",
+                                                 "soon",
+                                                 " ",
+                                                 "infinity",
+                                                 "3, 5",
+                                                 " 10 ",
+                                                 "\t7",
+                                                 "3 0",
+                                                 "Wed, 99 Foo 2026 07:28:00 GMT",
+                                                 "Thursday, 1-Jan-26 00:00:10 GMT"};
+  constexpr std::array forms{DateForm::fixed, DateForm::rfc850, DateForm::asctime};
+  const std::size_t n = pick(c, 1, texts.size() + 2 * forms.size());
   if (n < texts.size()) return texts[n];
-  if (n == texts.size()) return imf_fixdate(now + Duration::s(11));
-  if (n == texts.size() + 1) return imf_fixdate(Instant{});  // past, or now
-  return "Wed, 99 Foo 2026 07:28:00 GMT";
+  const std::size_t date = n - texts.size();
+  const DateForm form = forms.at(date / 2);
+  return http_date(date % 2 == 0 ? now + Duration::s(11) : Instant{}, form);  // or past, or now
 }
 
 Finding parsed(const Subject& subject, const Trial& trial) {
   return search(trial, [&](const Case& c) {
     return unless_raised([&]() -> Complaint {
       const auto h = hinted(subject, c, [&](Instant now) { return any_header(c, now); });
-      if (!h || h->decision.stops()) return {};
+      if (!h) return {};
       const Contract& contract = subject.contract;
-      if (!h->asked && !h->own_known) return {};
       const Heeded rule = h->asked ? heeded(contract, *h->asked, h->own) : Heeded{h->own};
-      const auto delay = static_cast<long double>(h->decision.delay().ns());
-      const long double slack = h->own.slack + static_cast<long double>(contract.tick.ns());
-      const bool in = delay >= rule.wait.lo - slack && delay <= rule.wait.hi + slack;
-      if (in || (h->asked && beyond_the_timer(contract, *h->asked))) return {};
+      if (h->asked && beyond_the_timer(contract, *h->asked)) return {};
+      if (h->decision.stops()) {
+        if (rule.may_stop || !ended_by_header(subject, c, *h, rule.wait)) return {};
+      } else {
+        if (!h->asked && !h->own_known) return {};
+        const auto delay = static_cast<long double>(h->decision.delay().ns());
+        const long double slack = h->own.slack + h->own.above + static_cast<long double>(contract.tick.ns());
+        if (delay >= rule.wait.lo - slack && delay <= rule.wait.hi + slack) return {};
+      }
       return fmt::format("{}; the header {}", described(*h),
                          h->asked ? fmt::format("asks for {}", to_string(*h->asked))
                                   : std::string("is malformed and counts as absent"));

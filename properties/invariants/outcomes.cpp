@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "properties/excuses.hpp"
 #include "properties/walk.hpp"
 
 namespace retrygate {
@@ -35,11 +36,7 @@ std::vector<Status> chosen(const Contract& c, bool retried) {
 }
 
 // One call: plain failures, then one that ends as `told` says. Nothing if it ended before.
-struct Answered {
-  std::int64_t attempt;
-  Decision decision;
-};
-std::optional<Answered> answer(const Subject& subject, const Case& c, const Told& told) {
+std::optional<Step> answer(const Subject& subject, const Case& c, const Told& told) {
   const std::int64_t most = subject.contract.max_attempts ? *subject.contract.max_attempts - 1 : 8;
   const std::int64_t attempt = std::min({c.attempt, most, std::int64_t{8}});
   const Scripted plain{{retryable(subject.contract)}};
@@ -47,7 +44,7 @@ std::optional<Answered> answer(const Subject& subject, const Case& c, const Told
                       told.idempotent};
   const Walk done = drive(subject, c, attempt, script);
   if (done.steps.empty() || done.steps.back().attempt < attempt) return std::nullopt;
-  return Answered{attempt, done.steps.back().decision};
+  return done.steps.back();
 }
 
 Finding only_retryable(const Subject& subject, const Trial& trial) {
@@ -69,7 +66,9 @@ Finding all_retryable(const Subject& subject, const Trial& trial) {
     return unless_raised([&]() -> Complaint {
       const Status status = statuses[pick(c, 0, statuses.size())];
       const auto a = answer(subject, c, {{status}});
-      if (!a || !a->decision.stops() || excused(subject.contract, a->decision.why())) return {};
+      if (!a || !a->decision.stops() ||
+          excused(subject.contract, a->decision.why(), circumstances_of(subject.contract, c, *a)))
+        return {};
       return fmt::format("attempt {} ended with {}, which is to be retried: {}", a->attempt,
                          to_string(status), to_string(a->decision));
     });

@@ -24,6 +24,8 @@ struct Model {
   // Before a send; `waited` is for how long the gate has put it off.
   virtual Complaint asked(std::int64_t attempt, Instant now, Duration waited, bool admitted) = 0;
   virtual Complaint ended(std::int64_t attempt, Instant now, bool success, bool call_over) = 0;
+  // The gate has refused a retry: its call is over, and has failed.
+  virtual void refused(Instant) {}
   virtual Complaint decided(Instant now, const Decision&) = 0;  // after a failure
 };
 
@@ -115,7 +117,10 @@ class Run {
     for (std::int64_t n = 1;; ++n) {
       bool admitted = true;
       if (auto wrong = ask(call, n, admitted)) return wrong;
-      if (!admitted) return {};
+      if (!admitted) {
+        if (n > 1) model_.refused(now_);
+        return {};
+      }
       now_ = now_ + Duration::ms(1);
       const bool success = n > failures;
       const Decision decision = call.tell(n, now_, {{success ? Status::http(200) : failure_}});
@@ -439,6 +444,9 @@ class BreakerModel final : public Model {
   Complaint ended(std::int64_t, Instant now, bool success, bool call_over) override {
     if (b_.unit == BreakerUnit::attempt || call_over) count(now, success);
     return {};
+  }
+  void refused(Instant now) override {
+    if (b_.unit == BreakerUnit::call) count(now, false);
   }
   Complaint decided(Instant, const Decision& d) override {
     if (d.stops() && d.why() == Stop::breaker && state_ != State::open)

@@ -49,6 +49,13 @@ Decision nan_fires_at_once(const Contract& c, Notes&, Notes&, const Attempt& a, 
   return Decision::wait(seconds ? std::max(own(c, a), Duration::s(*seconds)) : Duration::ms(1));
 }
 
+// A date is not understood, and what is not understood is not retried.
+Decision date_ends_the_call(const Contract& c, Notes&, Notes&, const Attempt& a, Rng&) {
+  if (a.outcome.retry_after_text.find(':') != std::string_view::npos)
+    return Decision::stop(Stop::not_retryable);
+  return Decision::wait(std::max(own(c, a), a.outcome.retry_after.value_or(Duration{})));
+}
+
 // Number("1000abc") is NaN and becomes 0.
 Decision garbage_is_zero(const Contract& c, Notes&, Notes&, const Attempt& a, Rng&) {
   if (a.outcome.retry_after) return Decision::wait(std::max(own(c, a), *a.outcome.retry_after));
@@ -135,6 +142,8 @@ void add_hints(Shelf<Mutant>& shelf) {
              "valid headers are misread too"});
   shelf.add({"date-is-nan", "retry_after_parse", "retry-after-parsed", "elizaOS/eliza#22162",
              Misjudges{heeding(floor, Duration::s(1)), &nan_fires_at_once}});
+  shelf.add({"date-ends-the-call", "retry_after_parse", "retry-after-parsed", "MCPJam/inspector#5091",
+             Misjudges{heeding(floor, Duration::s(1)), &date_ends_the_call}});
   shelf.add({"garbage-is-zero", "retry_after_parse", "retry-after-parsed",
              "open-telemetry/opentelemetry-js#7010",
              Misjudges{heeding(floor, Duration::s(1)), &garbage_is_zero}});
@@ -198,8 +207,15 @@ void add_hints(Shelf<Mutant>& shelf) {
              "valid headers are misread too"});
   Contract without_cap = heeding(ignore, Duration::ms(100));
   without_cap.timer_max = timer;
-  shelf.add({"beyond-32-bits", "timer_overflow", "fits-timer", "softonic/axios-retry exponentialDelay",
-             Misjudges{without_cap, &beyond_32_bits}});
+  shelf.add(
+      {"beyond-32-bits",
+       "timer_overflow",
+       "fits-timer",
+       "softonic/axios-retry exponentialDelay",
+       Misjudges{without_cap, &beyond_32_bits},
+       {"delay-in-bounds", "growth-law"},
+       "such a delay lies outside the interval, which ends at what the timer holds; without jitter the law "
+       "is one delay"});
   Contract header = heeding(exact, Duration::ms(800), Duration::s(64));
   header.timer_max = timer;
   shelf.add({"header-overflows-the-timer",

@@ -68,8 +68,8 @@ struct Opens {
     if (a.number >= max_attempts) return Decision::stop(Stop::attempts);
     return Decision::wait(Duration::ms(100));
   }
-  Decision before(Client& client, Call&, std::int64_t, Instant now, Rng&) const {
-    if (client.failed >= opens_at && now < client.open_until) return Decision::stop(Stop::breaker);
+  Decision before(Client& client, Call&, const Sending& sending, Rng&) const {
+    if (client.failed >= opens_at && sending.now < client.open_until) return Decision::stop(Stop::breaker);
     return Decision::wait({});
   }
   Contract contract() const {
@@ -101,9 +101,9 @@ struct Promises {
     real.after(client, call, seen, rng);
     return Decision::stop(Stop::success);
   }
-  Decision before(Client& client, Call& call, std::int64_t attempt, Instant now, Rng& rng) const
+  Decision before(Client& client, Call& call, const Sending& sending, Rng& rng) const
       requires(Spending::gates || Circuit::gates) {
-    return real.before(client, call, attempt, now, rng);
+    return real.before(client, call, sending, rng);
   }
   Contract contract() const { return declared; }
   bool operator==(const Promises&) const = default;

@@ -36,6 +36,17 @@ std::vector<Duration> failing_call(const AnyPolicy& policy, Seed seed, std::uint
 
 std::vector<Duration> failing_call(std::string_view policy) { return failing_call(policy_named(policy)); }
 
+bool retries_after(const AnyPolicy& policy, Status status) {
+  alignas(std::max_align_t) std::byte client_slot[client_slot_bytes];
+  alignas(std::max_align_t) std::byte call_slot[call_slot_bytes];
+  policy.start_client(client_slot);
+  policy.start_call(call_slot);
+  Attempt attempt;
+  attempt.outcome.status = status;
+  Rng rng(Seed{1});
+  return !policy.after(client_slot, call_slot, attempt, rng).stops();
+}
+
 Duration total(const std::vector<Duration>& delays) {
   Duration sum;
   for (const Duration d : delays) sum += d;

@@ -19,6 +19,9 @@ std::vector<Duration> failing_call(const AnyPolicy&, Seed seed = {1}, std::uint6
                                    std::size_t limit = 64);
 std::vector<Duration> failing_call(std::string_view policy);
 
+// Does it send again after a first attempt, of an idempotent request, that ended so?
+bool retries_after(const AnyPolicy&, Status);
+
 Duration total(const std::vector<Duration>& delays);
 
 // The instants (ns from the common start, sorted) at which `clients` clients send when all attempts

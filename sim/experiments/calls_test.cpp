@@ -23,6 +23,13 @@ TEST(Calls, ArrivalsAreSumsOfDelaysOfAllClients) {
   EXPECT_TRUE(at({4, 9}).empty());
 }
 
+TEST(Calls, WhetherThePolicyGoesOn) {
+  const AnyPolicy picky = policy_named("article-002-retry");  // 429 503 connection-reset
+  EXPECT_TRUE(retries_after(picky, Status::http(503)));
+  EXPECT_FALSE(retries_after(picky, Status::http(404)));
+  EXPECT_FALSE(retries_after(policy_named("fixed:max_attempts=1"), Status::http(503)));
+}
+
 TEST(Calls, ClientsAndSeedsDrawApart) {
   const AnyPolicy policy = policy_named("full-jitter");
   EXPECT_NE(failing_call(policy, {1}, 0), failing_call(policy, {1}, 1));

@@ -11,35 +11,39 @@ class Deduplication : public Stage {
   explicit Deduplication(Duration remember) : remember_(remember) {}
 
   Step arrive(Request& request, Agenda&) override {
-    const auto [known, first] = seen_.try_emplace(key(request), Instant::never());
+    const auto [known, first] = seen_.try_emplace(key(request));
     if (first) return Step::pass;
-    const Instant done = known->second;
-    if (done != Instant::never() && request.at - done > remember_) {
-      known->second = Instant::never();
+    const Processing& p = known->second;
+    const bool forgotten =
+        p.failed ? request.at >= p.end : p.end != Instant::never() && request.at - p.end > remember_;
+    if (forgotten) {
+      known->second = {};
       return Step::pass;
     }
     request.replayed = true;
-    // As draft-ietf-httpapi-idempotency-key-header says: 409 while the first one is being processed with no
-    // known end.
-    request.outcome = {Status::http(done == Instant::never() ? 409 : 200), {}, {}};
-    if (done != Instant::never()) request.at = std::max(request.at, done);
+    // As draft-ietf-httpapi-idempotency-key-header says: 409 while the first one is being processed. Only
+    // where it is known already that it will succeed, the repeat is kept until then.
+    const bool succeeds = !p.failed && p.end != Instant::never();
+    request.outcome = {Status::http(succeeds ? 200 : 409), {}, {}};
+    if (succeeds) request.at = std::max(request.at, p.end);
     return Step::answer;
   }
   bool counts() const override { return true; }
   void leave(const Request& request, Instant) override {
-    if (request.outcome.status.succeeded())
-      seen_[key(request)] = request.at;
-    else
-      seen_.erase(key(request));  // what failed may be tried again
+    seen_[key(request)] = {request.at, !request.outcome.status.succeeded()};
   }
 
  private:
+  struct Processing {
+    Instant end = Instant::never();  // never while that is not known
+    bool failed = false;             // then it may be tried again from its end on
+  };
   static std::uint64_t key(const Request& request) {
     return std::uint64_t{request.client} << 32 | request.call;
   }
 
   Duration remember_;
-  std::unordered_map<std::uint64_t, Instant> seen_;  // when it was processed; never while that is not known
+  std::unordered_map<std::uint64_t, Processing> seen_;
 };
 
 }  // namespace

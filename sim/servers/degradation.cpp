@@ -77,6 +77,7 @@ void add_degradation(Shelf<ServerKind>& shelf) {
                const Refusal refusal = read_refusal(table, 503);
                StageSpec spec;
                spec.random = extra.random() || p > 0;
+               spec.faults = true;
                spec.make = [=](const World& world) {
                  return std::make_unique<Brownout>(start, end, extra, p, refusal, world);
                };

@@ -48,14 +48,19 @@ class Hop : public Stage {
     if (call.awaits) judge(e.call, e.outcome, agenda);
   }
 
-  // The inner service has answered, or will at request.at.
+  // The inner service has answered, or will at request.at. Its work for an answer that fails, or that nobody
+  // waits for, is wasted; the rest is as useful as the outer answer.
   void finished(Request& request, Agenda& agenda) override {
     const std::uint32_t id = request.parent;
     const Call& call = calls_[id];
-    if (call.ticket == none || call.generation != request.slot || call.attempt != request.attempt) return;
-    agenda.held(call.ticket).work += request.work;
-    if (request.at <= request.leaves && request.at != Instant::never())
-      schedule(agenda, id, Turn::reply, request.at, request.outcome);
+    const bool awaited =
+        call.ticket != none && call.generation == request.slot && call.attempt == request.attempt;
+    const bool in_time = awaited && request.at <= request.leaves && request.at != Instant::never();
+    if (in_time && request.outcome.status.succeeded())
+      agenda.held(call.ticket).work += request.work;
+    else
+      agenda.waste(request.work);
+    if (in_time) schedule(agenda, id, Turn::reply, request.at, request.outcome);
   }
   bool holds() const override { return true; }
   bool is_hop() const override { return true; }
@@ -122,7 +127,9 @@ class Hop : public Stage {
     const std::uint64_t lineage = outer.lineage * 0x100000001b3 + static_cast<std::uint64_t>(call.attempt);
     if (policy_.gates()) {
       Rng rng = gate_key_.at(outer.client, outer.call, lineage + (call.asked++ << 40));
-      const Decision decision = policy_.before(client_, call.memory, call.attempt, agenda.now(), rng);
+      const Sending sending{call.attempt, agenda.now(), call.started,
+                            c_.propagate_deadline ? outer.leaves : Instant::never()};
+      const Decision decision = policy_.before(client_, call.memory, sending, rng);
       if (decision.stops()) return end(id, {Status::http(503), {}, {}}, agenda);
       if (decision.delay() > Duration{})
         return schedule(agenda, id, Turn::arrival, agenda.now() + decision.delay(), {});
@@ -201,7 +208,9 @@ void add_hop(Shelf<ServerKind>& shelf) {
                  table.fail("policy", "a hop needs a 'policy'",
                             "a policy's name, or \"subject\" for the one under test");
                else if (*policy != "subject") {
-                 if (auto found = keep(find_policy(*policy, table.where("policy")), table.complaints()))
+                 if (auto found =
+                         keep(find_policy(*policy, table.where("policy"), folder_of(table.where("policy"))),
+                              table.complaints()))
                    c.policy = found->policy;
                  c.name = *policy;
                }
@@ -211,7 +220,16 @@ void add_hop(Shelf<ServerKind>& shelf) {
                StageSpec spec;
                // Its policy's own draws count as the world's, unless it is the one under test.
                spec.random = c.policy.has_value();
-               for (const StageSpec& stage : c.stages) spec.random = spec.random || stage.random;
+               if (c.policy) spec.contents = to_string(*c.policy);
+               for (const StageSpec& stage : c.stages) {
+                 spec.random = spec.random || stage.random;
+                 spec.faults = spec.faults || stage.faults;
+                 if (!stage.contents.empty())
+                   spec.contents += fmt::format("; {}: {}", stage.kind, stage.contents);
+                 if (stage.fault_gap >= spec.fault_gap) continue;
+                 spec.fault_gap = stage.fault_gap;
+                 spec.fault_gap_where = stage.fault_gap_where;
+               }
                spec.make = [c](const World& world) { return std::make_unique<Hop>(c, world); };
                return spec;
              }});

@@ -1,6 +1,6 @@
 // Outages: windows of time in which every request fails. Given, periodic, Poisson, or read from a log.
-#include <fstream>
-
+#include "policies/base/hash.hpp"
+#include "policies/trace.hpp"
 #include "sim/servers.hpp"
 
 namespace retrygate {
@@ -17,18 +17,24 @@ struct Windows {
   Duration least, most;  // of the Poisson outages' uniform length
   Refusal refusal;
   bool hang = false;  // the request is never answered
+
+  bool poisson() const { return gap > Duration{}; }
+  bool any() const {
+    return poisson() ||
+           std::any_of(given.begin(), given.end(), [](const Window& one) { return one.start < one.end; });
+  }
 };
 
 class Outage : public Stage {
  public:
-  Outage(const Windows& w, const World& world) : refusal_(w.refusal), hang_(w.hang) {
+  Outage(const Windows& w, const World& world) : refusal_(w.refusal), hang_(w.hang), poisson_(w.poisson()) {
     std::vector<Window> all = w.given;
     if (w.every > Duration{} && !w.given.empty()) {
       const Window first = w.given.front();
       for (Duration shift = w.every; first.start + shift < world.horizon; shift += w.every)
         all.push_back({first.start + shift, first.end + shift});
     }
-    if (w.gap > Duration{}) {
+    if (w.poisson()) {
       const StreamKey key = world.key(Stream::faults);
       Duration start;
       for (std::uint64_t number = 0;; ++number) {
@@ -62,7 +68,7 @@ class Outage : public Stage {
     return inside && !hang_ ? Instant{window_.end} : now;
   }
   std::optional<Instant> last_fault_end() const override {
-    if (windows_.empty()) return std::nullopt;
+    if (windows_.empty()) return poisson_ ? std::optional(Instant{}) : std::nullopt;
     return Instant{windows_.back().end};
   }
 
@@ -76,32 +82,35 @@ class Outage : public Stage {
   std::size_t next_ = 0;         // the first that has not ended
   Window window_;                // that one; at the end of time when there is none
   Refusal refusal_;
-  bool hang_;
+  bool hang_, poisson_;
 };
 
-// A log of outages: one window a line, start and end with units ("12s,13.5s"), a header line is skipped.
-void read_log(Reader& table, const std::string& path, std::vector<Window>& windows) {
-  std::ifstream in(path);
-  if (!in) return table.fail("file", fmt::format("cannot read '{}'", path), "a CSV file of start,end");
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    const std::size_t comma = line.find(',');
-    if (line.empty() || (number == 1 && line.find_first_of("0123456789") == std::string::npos)) continue;
-    const auto start = parse_duration(line.substr(0, comma), {path, number, 1});
-    const auto end =
-        comma == std::string::npos
-            ? Result<Duration>(failure({path, number, 1}, "a line needs start,end"))
-            : parse_duration(line.substr(comma + 1), {path, number, static_cast<int>(comma) + 2});
-    if (!start) keep(start, table.complaints());
-    if (!end) keep(end, table.complaints());
-    if (start && end) windows.push_back({*start, *end});
+std::vector<Window> read_log(Reader& table, const std::string& path) {
+  std::vector<Window> windows;
+  const auto text = keep(read_file(path), table.complaints());
+  if (!text) return windows;
+  for (const LoggedOutage& one :
+       keep(parse_outages(*text, path), table.complaints()).value_or(std::vector<LoggedOutage>{})) {
+    if (!one.start) {
+      table.fail({path, 1, 1}, "this log has lengths, but not when the outages began",
+                 "a stage needs the columns start and end, or start and length");
+      break;
+    }
+    windows.push_back({*one.start, *one.start + one.length});
   }
+  return windows;
+}
+
+std::string contents_of(const std::vector<Window>& windows) {
+  std::uint64_t hash = fnv1a("windows");
+  for (const Window& one : windows) hash = fnv1a(fmt::format("{} {},", one.start.ns(), one.end.ns()), hash);
+  return fmt::format("{} windows, {:016x}", windows.size(), hash);
 }
 
 Windows read_windows(Reader& table) {
   Windows w;
-  if (const auto path = table.text("file")) read_log(table, *path, w.given);
+  if (const auto path = table.text("file"))
+    w.given = read_log(table, path_beside(table.where("file"), *path));
   const Duration start = table.duration("start").value_or(Duration{});
   if (const auto length = table.duration("length")) w.given.push_back({start, start + *length});
   w.every = table.duration("every").value_or(Duration{});
@@ -122,11 +131,18 @@ void add_outage(Shelf<ServerKind>& shelf) {
   shelf.add({"outage",
              "fails everything in windows: `start`+`length` (repeated `every`), Poisson (`gap`, `min`, "
              "`max`), or a "
-             "CSV `file` of start,end; answers `answer` (503), or never with `hang = true`",
+             "CSV `file` with columns start, end; answers `answer` (503), or never with `hang = true`",
              [](Reader& table) {
                const Windows w = read_windows(table);
                StageSpec spec;
-               spec.random = w.gap > Duration{};
+               spec.random = w.poisson();
+               spec.faults = w.any();
+               for (const auto& [key, gap] : {std::pair("every", w.every), std::pair("gap", w.gap)}) {
+                 if (gap == Duration{} || gap >= spec.fault_gap) continue;
+                 spec.fault_gap = gap;
+                 spec.fault_gap_where = table.where(key);
+               }
+               if (table.has("file")) spec.contents = contents_of(w.given);
                spec.make = [w](const World& world) { return std::make_unique<Outage>(w, world); };
                return spec;
              }});

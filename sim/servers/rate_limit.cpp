@@ -23,7 +23,7 @@ class RateLimit : public Stage {
     refusal_.answer(request);
     // The header knows whole seconds only; rounded up, so that who obeys it finds a token.
     if (tells_wait_)
-      request.outcome.retry_after = Duration::s((too_early.ns() + 999'999'999) / 1'000'000'000);
+      request.outcome.retry_after = Duration::s((too_early + Duration::ns(999'999'999)).ns() / 1'000'000'000);
     return Step::answer;
   }
 

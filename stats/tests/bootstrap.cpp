@@ -181,6 +181,9 @@ Result<Value> run_bootstrap(Reader& c) {
   const auto below = std::count_if(y.begin(), y.end(), [](double v) { return v < 0; });
   if (kind == 3 && std::max(above, below) < std::ssize(y))
     c.fail("y", "a ratio needs values in 'y' that have one sign and are not 0");
+  if (kind == 3 && functional.kind == Kind::variance)
+    p.fail("kind", "a ratio of variances is not defined: resamples of equal values have none",
+           "take kind \"diff\", or the logarithms of the values");
   if (wrong(c)) return failure_of(c);
   if (kind == 1) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] -= y[i];

@@ -1,5 +1,7 @@
 #include "stats/power.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "stats/case.hpp"
@@ -9,6 +11,13 @@ namespace retrygate::stats {
 namespace {
 
 constexpr std::int64_t trials_limit = 1'000'000'000;
+// A double counts no further, and nobody draws so many.
+constexpr double practical_size = 0x1p53;
+
+void refuse_size(Reader& settings, std::string_view key, double n) {
+  settings.fail(key,
+                fmt::format("no practical size finds so small an effect: it takes about {:.3g} values", n));
+}
 
 // One-sided tests of a plan look in the direction of the effect, whichever word is used.
 bool two_sided(Reader& settings) {
@@ -51,6 +60,10 @@ Result<Value> size_of_t(Reader& the_case) {
   if (t.delta == 0) settings.fail("delta", "no sample size finds a 'delta' of 0");
   const double power = target(settings, t.alpha);
   if (wrong(the_case)) return failure_of(the_case);
+  if (const double about = normal_sample_size(t, power); !(about < practical_size)) {
+    refuse_size(settings, "delta", about);
+    return failure_of(the_case);
+  }
   const double n = sample_size_t(t, power);
   const std::int64_t rounded = whole_sample_size_t(t, power);
   const double reached = power_t(t, static_cast<double>(rounded));
@@ -123,6 +136,10 @@ Result<Value> size_of_rank_test(Reader& the_case) {
   const bool both = two_sided(settings);
   if (wrong(the_case)) return failure_of(the_case);
   const double n = sample_size_noether(static_cast<RankTest>(*test), p, alpha, power, both, share);
+  if (!(n < practical_size)) {
+    refuse_size(settings, "p", n);
+    return failure_of(the_case);
+  }
   return to_value(
       Table{member(Status::ok), member("n", n), member("n_ceil", static_cast<std::int64_t>(std::ceil(n)))});
 }

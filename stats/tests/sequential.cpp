@@ -24,12 +24,22 @@ Result<Value> boundary_of_looks(Reader& the_case) {
   plan.alpha = fraction(settings, "alpha", 0.025);
   if (!plan.two_sided && plan.alpha >= 0.5) settings.fail("alpha", "a one-sided 'alpha' must be below 0.5");
   plan.gamma = positive(settings, "gamma", 2);
+  // Work grows as looks come closer: the law between two of them is that much narrower.
+  constexpr double least_step = 1e-3;
+  constexpr std::size_t looks_most = 200;
   double before = 0;
   for (const double information : plan.information) {
     if (information <= before || information > 1)
       settings.fail("information", "'information' must rise from above 0 to at most 1");
+    else if (information < before * (1 + least_step))
+      settings.fail("information",
+                    fmt::format("looks at {} and {} lie too close together", before, information),
+                    "each needs 0.1 % more information than the one before");
     before = information;
   }
+  if (plan.information.size() > looks_most)
+    settings.fail("information",
+                  fmt::format("{} looks are too many, at most {}", plan.information.size(), looks_most));
   const bool constant = plan.shape == BoundaryShape::obrien_fleming || plan.shape == BoundaryShape::pocock;
   if (constant && before != 1)
     settings.fail("information", "the last 'information' of this design must be 1");
