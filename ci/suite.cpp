@@ -183,10 +183,15 @@ class SuiteReader {
       for (const std::string& metric : inner->keys()) {
         const auto text = inner->text(metric);
         if (!keep(find_metric(metric, inner->where(metric)), complaints_) || !text) continue;
-        if (auto margin = keep(parse_margin(metric, *text, inner->where(metric)), complaints_))
+        if (*text == "estimate")
+          all.push_back(Margin{metric, {}, false, {}, inner->where(metric)});
+        else if (auto margin = keep(parse_margin(metric, *text, inner->where(metric)), complaints_))
           all.push_back(std::move(*margin));
       }
     }
+    const auto estimated = [](const Margin& margin) { return !margin.amount; };
+    if (!all.empty() && std::all_of(all.begin(), all.end(), estimated))
+      table.fail("metrics", "all of these metrics are only estimated: nothing would be judged", metrics_hint);
     if (!table.has("metrics"))
       table.fail(table.where(), "this [[compare]] lacks 'metrics': a gate needs margins", metrics_hint);
     return all;

@@ -68,6 +68,14 @@ invariants = []
     EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
 }
 
+TEST(Suite, AMetricMayBeEstimatedButNotAllOfThem) {
+  const std::string suite = "[[compare]]\nbaseline = \"fixed\"\nscenarios = [\"brownout\"]\nmetrics = ";
+  EXPECT_EQ(complaints(suite + R"({ collapse = "estimate", gave_up = "0.5" })"), "");
+  EXPECT_NE(complaints(suite + R"({ collapse = "estimate" })")
+                .find("s.toml:4:11: error: all of these metrics are only estimated"),
+            std::string::npos);
+}
+
 TEST(Suite, KnowsThePoliciesOfItsOwnFile) {
   EXPECT_EQ(complaints(R"([policy.ours]
 kind = "full-jitter"
