@@ -6,16 +6,9 @@
 
 #include "ci/evidence.hpp"
 #include "ci/version.hpp"
-#include "properties/check.hpp"
 
 namespace retrygate::ci {
 namespace {
-
-std::string repeat_command(const NamedPolicy& named, std::string_view invariant,
-                           const CheckRequest& request) {
-  return fmt::format("retrygate check '{}' --only {} --seed {} --cases {}", named.name, invariant,
-                     request.seed, request.cases);
-}
 
 // The worst of a report's verdicts as an exit code, whatever their evidence.
 ExitCode code_of(const std::vector<VerdictRow>& rows) {
@@ -41,25 +34,88 @@ Errors unknown_invariants(const std::vector<std::string>& ids, const Where& wher
   return errors;
 }
 
+CaseKeeper::CaseKeeper(const CheckRequest& request, Report& report) : request_(request), report_(report) {
+  if (request.cases_file.empty()) return;
+  if (auto read = SavedCases::read(request.cases_file)) {
+    saved_ = std::move(*read);
+    saving_ = true;
+  } else {
+    report.notes.push_back("No saved case is tried: " + to_string(read.error().front()));
+  }
+}
+
+Options CaseKeeper::options_for(const std::string& subject) const {
+  Options options{Seed{request_.seed}, request_.cases, request_.only, saved_.of(subject)};
+  if (request_.first_failure)
+    options.first_failure = [this, subject](const Invariant& invariant, const std::string& unshrunk) {
+      request_.first_failure(subject, invariant.id, unshrunk);
+    };
+  return options;
+}
+
+void CaseKeeper::add(const std::vector<retrygate::VerdictRow>& rows, const ShownSubject& shown) {
+  for (const retrygate::VerdictRow& row : rows) {
+    const Counterexample& found = row.counterexample;
+    const std::string id(row.invariant->id);
+    std::string text = row.note;
+    if (!found.shrunk.empty()) text += (text.empty() ? "" : "; ") + found.shrunk;
+    std::string repeat = found.repeat.empty()
+                             ? fmt::format("retrygate check {} --only {} --seed {} --cases {}",
+                                           shell_word(row.subject), id, request_.seed, request_.cases)
+                             : found.repeat;
+    repeat += shown.options;
+    if (request_.strict) repeat += " --strict";
+    report_.verdicts.push_back({shown.name,
+                                id,
+                                std::string(to_string(row.invariant->level)),
+                                std::string(to_string(row.invariant->evidence)),
+                                std::string(to_string(row.verdict)),
+                                std::string(row.invariant->claim),
+                                text,
+                                std::move(repeat),
+                                shown.where,
+                                {},
+                                found.unshrunk == found.shrunk ? "" : found.unshrunk,
+                                found.elsewhere});
+    if (row.mended) {
+      report_.notes.push_back(fmt::format("{}: the saved case of {} no longer fails and was removed ({}).",
+                                          shown.name, id, to_string(*row.mended)));
+      saved_.drop(row.subject, id);
+    }
+    if (row.verdict == Verdict::fails) {
+      if (const auto token = parse_token(found.token)) saved_.keep(row.subject, *token);
+    }
+  }
+}
+
+void CaseKeeper::close() {
+  if (!saving_) return;
+  if (const auto written = saved_.write(request_.cases_file); !written)
+    report_.notes.push_back("The cases that failed are not saved: " + to_string(written.error().front()));
+}
+
 Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const CheckRequest& request) {
   if (Errors errors = unknown_invariants(request.only, {"--only", 1, 1}); !errors.empty())
     return tl::unexpected(std::move(errors));
   Report report;
+  CaseKeeper keeper(request, report);
   for (const NamedPolicy& named : subjects) {
     report.envelopes.push_back(envelope_of(named));
-    const Subject subject{named.name, named.policy, named.policy.contract(), named.preset->deviations};
-    for (const retrygate::VerdictRow& row :
-         check(subject, {Seed{request.seed}, request.cases, request.only})) {
-      const Counterexample& found = row.counterexample;
-      std::string text = row.note;
-      if (!found.shrunk.empty()) text += (text.empty() ? "" : "; ") + found.shrunk;
-      report.verdicts.push_back({named.name, std::string(row.invariant->id),
-                                 std::string(to_string(row.invariant->level)),
-                                 std::string(to_string(row.invariant->evidence)),
-                                 std::string(to_string(row.verdict)), std::string(row.invariant->claim), text,
-                                 repeat_command(named, row.invariant->id, request), named.where});
+    const Subject subject = subject_of(named);
+    const Options options = keeper.options_for(subject.name);
+    const ShownSubject shown{named.name, named.where};
+    if (request.replay) {
+      const auto token = read_token(*request.replay, subject.name, {"--replay", 1, 1});
+      if (!token) return tl::unexpected(token.error());
+      keeper.add({replay(*token, subject, options)}, shown);
+      report.coverage.push_back({named.name, "the one case of the token", {}});
+      continue;
     }
+    keeper.add(check(subject, options), shown);
+    Coverage coverage = coverage_of(subject, options);
+    report.coverage.push_back({named.name, std::move(coverage.tried), std::move(coverage.not_tried)});
   }
+  keeper.close();
   report.run.version = version();
   report.provenance = {std::string(commit()), random_streams_version, {}, {}};
   return report;

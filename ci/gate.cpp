@@ -256,11 +256,14 @@ Result<void> check_all(const CheckTask& task, const GateOptions& options, Report
   request.inconclusive = options.inconclusive;
   auto checked = check_policies(task.subjects, request);
   if (!checked) return tl::unexpected(std::move(checked.error()));
-  append(*checked, check_programs(task.programs, task.contract, request));
+  const auto programs = check_programs(task.programs, task.contract, request);
+  if (!programs) return tl::unexpected(programs.error());
+  append(*checked, *programs);
   for (const TraceFile& trace : task.traces) {
     auto recorded = check_recording(trace.path, task.contract, request);
     if (!recorded) return tl::unexpected(recorded.error());
     for (VerdictRow& row : recorded->verdicts) row.subject = trace.name;
+    for (CoverageRow& row : recorded->coverage) row.subject = trace.name;
     append(*checked, *recorded);
   }
   for (VerdictRow& row : checked->verdicts) {

@@ -68,9 +68,12 @@ Report fixed_report() {
        "exact",
        "fails",
        "No delay exceeds the cap.",
-       "attempt 6, seed 0: the delay is 12.8s, above the cap's 10s",
-       "retrygate check 'policies.toml#ours' --only cap-respected --seed 1 --cases 200",
-       {"policies.toml", 7, 3}},
+       "after attempt 6 the delay is 12.8s, above the cap's 10s",
+       "retrygate check 'policies.toml#ours' --replay cap-respected:1:200:0badcafe:43:0.1",
+       {"policies.toml", 7, 3},
+       "",
+       "after attempt 44 the delay is 2562047h, above the cap's 10s [client 17]",
+       "130 of 200 cases fail, after attempts 6..70, 96, ... 2147483648"},
       {"ours",
        "no-futile-wait",
        "SHOULD",
@@ -119,6 +122,9 @@ Report fixed_report() {
        "the checker raised: x",
        "",
        {}}};
+  report.coverage = {{"ours",
+                      "attempts 1..12; 200 cases for each invariant",
+                      {"attempts beyond its 12", "other settings than its own"}}};
   ComparisonRow row;
   row.scenario = "outage-then-limit";
   row.baseline = "full-jitter";

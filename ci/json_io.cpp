@@ -77,8 +77,13 @@ std::string report_json(const Report& report) {
                         {"claim", row.claim},
                         {"counterexample", row.counterexample},
                         {"repeat", row.repeat},
-                        {"waiver", row.waiver.empty() ? Json(nullptr) : Json(row.waiver)}});
+                        {"waiver", row.waiver.empty() ? Json(nullptr) : Json(row.waiver)},
+                        {"unshrunk", row.unshrunk.empty() ? Json(nullptr) : Json(row.unshrunk)},
+                        {"elsewhere", row.elsewhere.empty() ? Json(nullptr) : Json(row.elsewhere)}});
   }
+  Json coverage = Json::array();
+  for (const CoverageRow& row : report.coverage)
+    coverage.push_back({{"subject", row.subject}, {"tried", row.tried}, {"not_tried", row.not_tried}});
   Json comparisons = Json::array();
   for (const ComparisonRow& row : report.comparisons) {
     Json sensitivity = Json::array();
@@ -167,6 +172,7 @@ std::string report_json(const Report& report) {
                       {"seeds", report.run.seeds},
                       {"command", report.run.command}}},
                     {"verdicts", verdicts},
+                    {"coverage", std::move(coverage)},
                     {"comparisons", comparisons},
                     {"growth", std::move(growth)},
                     {"changes", std::move(changes)},
@@ -232,14 +238,22 @@ std::string samples_json_lines(const SampleTable& table) {
 std::string verdicts_json(const Report& report) {
   Json subjects = Json::array();
   for (const VerdictRow& row : report.verdicts) {
-    if (subjects.empty() || subjects.back()["subject"] != row.subject)
+    if (subjects.empty() || subjects.back()["subject"] != row.subject) {
       subjects.push_back({{"subject", row.subject}, {"verdicts", Json::array()}});
+      for (const CoverageRow& went : report.coverage) {
+        if (went.subject != row.subject) continue;
+        subjects.back()["tried"] = went.tried;
+        subjects.back()["not_tried"] = went.not_tried;
+      }
+    }
     subjects.back()["verdicts"].push_back(
         {{"invariant", row.invariant},
          {"level", row.level},
          {"evidence", row.evidence},
          {"verdict", row.verdict},
          {"counterexample", row.counterexample.empty() ? Json(nullptr) : Json(row.counterexample)},
+         {"unshrunk", row.unshrunk.empty() ? Json(nullptr) : Json(row.unshrunk)},
+         {"elsewhere", row.elsewhere.empty() ? Json(nullptr) : Json(row.elsewhere)},
          {"repeat", row.repeat}});
   }
   return dumped({{"schema", "retrygate.verdicts/1"}, {"subjects", std::move(subjects)}}, 1);

@@ -23,6 +23,7 @@
 #include "ci/manual.hpp"
 #include "ci/reproduce.hpp"
 #include "ci/version.hpp"
+#include "properties/token.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -37,15 +38,7 @@ std::string repeat_command(int argc, char** argv) {
       if (name.size() == word.size()) ++i;
       continue;
     }
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,%+@";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) {
-      text += ' ' + std::string(word);
-      continue;
-    }
-    text += " '";
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += "'";
+    text += ' ' + shell_word(word);
   }
   return text;
 }
@@ -207,6 +200,12 @@ void add_check(CLI::App& app, Run& run) {
       ->check(CLI::Range(1, 1'000'000));
   command.add_option("--only", into->request.only, "these invariants alone")->delimiter(',');
   command.add_flag("--strict", into->request.strict, "a failed SHOULD counts too");
+  command
+      .add_option("--replay", into->request.replay,
+                  "the token of one failure: that case of the same SUBJECT alone")
+      ->excludes("--seed", "--cases", "--only", "--trace");
+  command.add_flag("--no-save", into->no_save,
+                   "neither try nor keep cases that failed, in .retrygate/cases.json of this folder");
   shown_options(command, into->shown);
   command.callback([into, &run] { run.code = check(*into, run.repeat); });
 }

@@ -12,40 +12,16 @@ namespace {
 
 constexpr std::string_view prefix = "exec:";
 
-// One word for the shell, whatever it holds.
-std::string shell_word(std::string_view text) {
-  std::string word = "'";
-  for (const char c : text) {
-    if (c == '\'')
-      word += "'\\''";
-    else
-      word += c;
-  }
-  return word + "'";
+// What a command that repeats a check needs beside the subject.
+std::string options_to_repeat(const std::optional<NamedContract>& contract) {
+  return contract ? fmt::format(" --contract {}", shell_word(contract->name)) : "";
 }
 
-std::string repeat_command(const std::string& subject, const std::optional<NamedContract>& contract,
-                           std::string_view invariant, const CheckRequest& request) {
-  const std::string promise = contract ? fmt::format(" --contract {}", shell_word(contract->name)) : "";
-  return fmt::format("retrygate check {}{} --only {} --seed {}", subject, promise, invariant, request.seed);
-}
-
-void add(Report& report, const OutsideResult& result, const std::string& subject,
-         const std::optional<NamedContract>& contract, const CheckRequest& request) {
-  for (const retrygate::VerdictRow& row : result.rows) {
-    std::string text = row.note;
-    if (!row.counterexample.shrunk.empty()) text += (text.empty() ? "" : "; ") + row.counterexample.shrunk;
-    report.verdicts.push_back({row.subject, std::string(row.invariant->id),
-                               std::string(to_string(row.invariant->level)),
-                               std::string(to_string(row.invariant->evidence)),
-                               std::string(to_string(row.verdict)), std::string(row.invariant->claim), text,
-                               repeat_command(subject, contract, row.invariant->id, request)});
-  }
-  report.notes.insert(report.notes.end(), result.notes.begin(), result.notes.end());
-}
-
-OutsideOptions options_of(const CheckRequest& request) {
-  return {Seed{request.seed}, request.only, nullptr, {}};
+OutsideOptions options_of(const CaseKeeper& keeper, const std::string& subject,
+                          const std::optional<NamedContract>& contract) {
+  OutsideOptions options{keeper.options_for(subject)};
+  if (contract) options.contract_text = &contract->source;
+  return options;
 }
 
 // After the last failed attempt of a call, how long a client may still be waiting for its next one.
@@ -60,21 +36,31 @@ Duration patience(const Contract& c) {
 
 bool is_program(const std::string& subject) { return subject.starts_with(prefix); }
 
-Report check_programs(const std::vector<std::string>& subjects, const std::optional<NamedContract>& contract,
-                      const CheckRequest& request) {
+Result<Report> check_programs(const std::vector<std::string>& subjects,
+                              const std::optional<NamedContract>& contract, const CheckRequest& request) {
   Report report;
+  CaseKeeper keeper(request, report);
   for (const std::string& subject : subjects) {
-    OutsideOptions options = options_of(request);
-    if (contract) options.contract_text = &contract->source;
-    const auto result = check_program(subject, subject.substr(prefix.size()),
-                                      contract ? contract->contract : Contract{}, options);
-    if (result) {
-      add(report, *result, shell_word(subject), contract, request);
-    } else {
+    const OutsideOptions options = options_of(keeper, subject, contract);
+    const std::string command = subject.substr(prefix.size());
+    const Contract promised = contract ? contract->contract : Contract{};
+    std::optional<Token> token;
+    if (request.replay) {
+      auto read = read_token(*request.replay, subject, {"--replay", 1, 1});
+      if (!read) return tl::unexpected(std::move(read.error()));
+      token = std::move(*read);
+    }
+    auto result = token ? replay_program(*token, subject, command, promised, options)
+                        : check_program(subject, command, promised, options);
+    if (!result) {
       report.notes.push_back(fmt::format("{} was not checked: {}", subject, to_string(result.error())));
       report.code = worst({report.code, ExitCode::internal});
+      continue;
     }
+    keeper.add(result->rows, {subject, {}, options_to_repeat(contract)});
+    report.coverage.push_back({subject, result->coverage.tried, result->coverage.not_tried});
   }
+  keeper.close();
   return report;
 }
 
@@ -86,13 +72,21 @@ Result<Report> check_recording(const std::string& path, const std::optional<Name
   auto trace = parse_trace(*text, path, patience(promised));
   if (!trace) return tl::unexpected(trace.error());
   Report report;
-  add(report, check_trace(path, std::move(*trace), promised, options_of(request)),
-      fmt::format("--trace {}", shell_word(path)), contract, request);
+  CheckRequest once = request;  // a recording has no cases to keep
+  once.cases_file.clear();
+  CaseKeeper keeper(once, report);
+  auto result = check_trace(path, std::move(*trace), promised, options_of(keeper, path, contract));
+  for (retrygate::VerdictRow& row : result.rows)
+    row.counterexample.repeat =
+        fmt::format("retrygate check --trace {} --only {}", shell_word(path), row.invariant->id);
+  keeper.add(result.rows, {path, {}, options_to_repeat(contract)});
+  report.coverage.push_back({path, result.coverage.tried, result.coverage.not_tried});
   return report;
 }
 
 void append(Report& a, const Report& b) {
   a.verdicts.insert(a.verdicts.end(), b.verdicts.begin(), b.verdicts.end());
+  a.coverage.insert(a.coverage.end(), b.coverage.begin(), b.coverage.end());
   a.envelopes.insert(a.envelopes.end(), b.envelopes.begin(), b.envelopes.end());
   a.notes.insert(a.notes.end(), b.notes.begin(), b.notes.end());
   a.code = worst({a.code, b.code});

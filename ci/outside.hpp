@@ -16,8 +16,8 @@ bool is_program(const std::string& subject);  // exec:CMD
 
 // Every program against what the contract promises; without one, against what is always promised. A program
 // that cannot be started is a note and exit code 4.
-Report check_programs(const std::vector<std::string>& subjects, const std::optional<NamedContract>&,
-                      const CheckRequest&);
+Result<Report> check_programs(const std::vector<std::string>& subjects, const std::optional<NamedContract>&,
+                              const CheckRequest&);
 
 // The recording in a CSV file (policies/trace.hpp says its columns).
 Result<Report> check_recording(const std::string& path, const std::optional<NamedContract>&,

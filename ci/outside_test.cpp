@@ -36,7 +36,7 @@ TEST_F(OutsideCommands, AProgramIsJudgedByItsContract) {
     const auto contract = find_contract(file("c.toml", contract_text), {});
     CheckRequest request;
     request.only = {id};
-    Report report = check_programs({echo_500ms}, *contract, request);
+    Report report = *check_programs({echo_500ms}, *contract, request);
     conclude(report, request);
     EXPECT_EQ(report.verdicts.size(), 1U);
     return std::pair(report.verdicts.at(0).verdict, report.code);
@@ -51,13 +51,19 @@ TEST_F(OutsideCommands, AFailureIsRepeatedByItsCommand) {
   CheckRequest request;
   request.only = {"cap-respected"};
   request.seed = 7;
-  const Report report = check_programs({echo_500ms}, *contract, request);
+  const Report report = *check_programs({echo_500ms}, *contract, request);
   EXPECT_THAT(report.verdicts.at(0).repeat, HasSubstr("retrygate check 'exec:read -r hello; echo '\\''{"));
-  EXPECT_THAT(report.verdicts.at(0).repeat, HasSubstr("c.toml' --only cap-respected --seed 7"));
+  EXPECT_THAT(report.verdicts.at(0).repeat, HasSubstr(" --replay cap-respected:7:200:"));
+  EXPECT_THAT(report.verdicts.at(0).repeat, HasSubstr(" --contract "));
+  EXPECT_THAT(report.verdicts.at(0).repeat, testing::EndsWith("c.toml"));
+  // A row that holds is repeated under the same promise.
+  request.only = {"survives"};
+  EXPECT_THAT(check_programs({echo_500ms}, *contract, request)->verdicts.at(0).repeat,
+              testing::AllOf(HasSubstr(" --only survives --seed 7"), HasSubstr("c.toml")));
 }
 
 TEST_F(OutsideCommands, AProgramThatDoesNotStartIsExitCodeFour) {
-  const Report report = check_programs({"exec:/nowhere/at-all"}, std::nullopt, {});
+  const Report report = *check_programs({"exec:/nowhere/at-all"}, std::nullopt, {});
   EXPECT_EQ(report.code, ExitCode::internal);
   EXPECT_THAT(
       report.notes,

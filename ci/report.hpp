@@ -23,9 +23,17 @@ struct RunInfo {
 struct VerdictRow {
   std::string subject, invariant, level, evidence, verdict;  // verdict: "holds", "fails", "waived" ...
   std::string claim, counterexample, repeat;
-  Where where = {};         // of the policy, in a file or on the command line
-  std::string waiver = {};  // of a "waived" failure: until when, and why
-  bool strict = false;      // a SHOULD counts like a MUST
+  Where where = {};            // of the policy, in a file or on the command line
+  std::string waiver = {};     // of a "waived" failure: until when, and why
+  std::string unshrunk = {};   // the case as it was first met, where a smaller one was found
+  std::string elsewhere = {};  // where else it fails
+  bool strict = false;         // a SHOULD counts like a MUST
+};
+
+// How far the check of one subject went.
+struct CoverageRow {
+  std::string subject, tried;
+  std::vector<std::string> not_tried;
 };
 
 // What another test says to the question of a comparison; it never decides.
@@ -144,6 +152,7 @@ struct Provenance {
 struct Report {
   RunInfo run;
   std::vector<VerdictRow> verdicts;
+  std::vector<CoverageRow> coverage;  // of each subject
   std::vector<ComparisonRow> comparisons;
   std::vector<PolicyChange> changes;  // since the baseline file was written
   std::vector<std::string> blocked;   // why there is no comparison although one was asked for

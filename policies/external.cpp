@@ -152,14 +152,14 @@ std::string to_string(const ProtocolFault& fault) {
 ProtocolFault ExternalProgram::told(std::string what, std::string question, std::string answer) {
   if (!question.empty() && question.back() == '\n') question.pop_back();
   return {"the program " + std::move(what), std::move(question), std::move(answer),
-          last_lines(process_.stderr_tail())};
+          last_lines(process_.stderr_tail()), false};
 }
 
 tl::expected<ExternalProgram, ProtocolFault> ExternalProgram::launch(const std::string& command, Seed seed,
                                                                      const Value* contract,
                                                                      ProcessLimits limits) {
   auto process = Process::start(command, limits);
-  if (!process) return tl::unexpected(ProtocolFault{process.error().front().message, {}, {}, {}});
+  if (!process) return tl::unexpected(ProtocolFault{process.error().front().message, {}, {}, {}, false});
   // The seed is a text: it has 64 bits, and JSON numbers of many languages have 53.
   const std::string hello =
       fmt::format("{{\"{}\":{},\"seed\":\"{}\",\"contract\":{}}}\n", protocol, version, seed.value,
@@ -175,8 +175,10 @@ std::optional<ProtocolFault> ExternalProgram::greet() {
   };
   if (heard.lapse) {
     const bool late = heard.lapse->kind == Lapse::Kind::late;
-    return fail(fmt::format("{} when it was greeted{}", heard.lapse->what,
-                            late ? " (does it flush its output after each line?)" : ""));
+    fail(fmt::format("{} when it was greeted{}", heard.lapse->what,
+                     late ? " (does it flush its output after each line?)" : ""));
+    fault_->late = late;
+    return fault_;
   }
   const std::string& line = heard.lines.front();
   auto said = read_greeting(line);
@@ -222,6 +224,7 @@ std::vector<Decision> ExternalProgram::ask(std::span<const Question> questions) 
     const std::size_t next = std::min(decisions.size(), questions.size() - 1);
     const bool late = heard.lapse->kind == Lapse::Kind::late;
     fault_ = told(heard.lapse->what + (late ? " (does it flush its output?)" : ""), line_of(next));
+    fault_->late = late;
   }
   return decisions;
 }

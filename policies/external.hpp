@@ -42,6 +42,7 @@ struct ProtocolFault {
   std::string question;  // the line that it had to answer; empty at its start and end
   std::string answer;    // the line that it wrote, if it wrote one
   std::string said;      // the last lines of its stderr
+  bool late = false;     // it was only silent for too long, which a busy machine can do to any program
 };
 std::string to_string(const ProtocolFault&);
 

@@ -19,7 +19,7 @@
 extern char** environ;
 
 namespace retrygate {
-namespace {
+namespace detail {
 
 // An end of a pipe.
 class Descriptor {
@@ -42,6 +42,11 @@ class Descriptor {
  private:
   int number_ = -1;
 };
+
+}  // namespace detail
+namespace {
+
+using detail::Descriptor;
 
 struct Pipe {
   Descriptor read, write;
@@ -108,9 +113,9 @@ std::string how_it_ended(int status) {
 struct Process::State {
   pid_t pid = -1;
   ProcessLimits limits;
-  Descriptor in, out, err;  // its stdin, stdout, stderr
-  std::string heard;        // of its stdout, not yet taken
-  std::string tail;         // of its stderr
+  detail::Descriptor in, out, err;  // its stdin, stdout, stderr
+  std::string heard;                // of its stdout, not yet taken
+  std::string tail;                 // of its stderr
   std::optional<int> status;
 
   ~State() {

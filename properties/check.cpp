@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <limits>
 
 #include "policies/base/hash.hpp"
 #include "properties/search.hpp"
@@ -31,14 +32,13 @@ double alpha_of_an_invariant() {
 }
 
 // The edges that users' settings have met: nothing, one nanosecond, everything.
-constexpr std::array edges = {"base=0ns",       "base=1ns",     "base=1ns,cap=1ns",  "cap=1ns",
-                              "max_attempts=1", "max=1ns",      "ratio=0.000000001", "ratio=1",
-                              "factor=1",       "deadline=1ns", "elapsed=1ns"};
+constexpr std::array edge_settings = {"base=0ns",       "base=1ns",     "base=1ns,cap=1ns",  "cap=1ns",
+                                      "max_attempts=1", "max=1ns",      "ratio=0.000000001", "ratio=1",
+                                      "factor=1",       "deadline=1ns", "elapsed=1ns"};
 
-}  // namespace
-
-VerdictRow check_one(const Invariant& invariant, const Subject& subject, const Options& options) {
-  VerdictRow row{subject.name, &invariant, Verdict::not_promised, {}, {}};
+VerdictRow verdict_of(const Invariant& invariant, const Subject& subject, const Options& options,
+                      std::optional<std::string> place) {
+  VerdictRow row{subject.name, &invariant, Verdict::not_promised, {}, {}, {}};
   if (!invariant.applies(subject)) return row;
   Trial trial;
   trial.seed = seed_of(options.seed, invariant.id, subject.name);
@@ -46,12 +46,17 @@ VerdictRow check_one(const Invariant& invariant, const Subject& subject, const O
   trial.cases = options.cases;
   trial.alpha = alpha_of_an_invariant();
   trial.jumps = subject.jumps;
+  trial.replay = std::move(place);
   // What a generator of its own decided does not come back: smaller cases would be other ones.
   if (!subject.keyed) trial.shrinks = 0;
-  if (const auto saved = options.replay.find(invariant.id); saved != options.replay.end())
-    trial.replay = saved->second;
-  if (options.first_failure)
+  const auto listed = std::find_if(subject.deviations.begin(), subject.deviations.end(),
+                                   [&](const Deviation& d) { return d.invariant == invariant.id; });
+  if (options.first_failure && listed == subject.deviations.end())
     trial.first_failure = [&](const std::string& text) { options.first_failure(invariant, text); };
+  if (options.trying) {
+    options.trying(invariant, "its first case");
+    trial.trying = [&](const std::string& text) { options.trying(invariant, text); };
+  }
   Finding found;
   try {
     found = invariant.check(subject, trial);
@@ -63,16 +68,50 @@ VerdictRow check_one(const Invariant& invariant, const Subject& subject, const O
   row.verdict = found.verdict;
   row.note = std::move(found.note);
   row.counterexample = std::move(found.counterexample);
-  if (row.verdict == Verdict::fails) {
-    row.counterexample.repeat = fmt::format("retrygate check '{}' --only {} --seed {} --cases {}",
-                                            subject.name, invariant.id, options.seed.value, options.cases);
-    for (const Deviation& d : subject.deviations) {
-      if (d.invariant != invariant.id) continue;
-      row.verdict = Verdict::deviates;
-      row.note = fmt::format("{} ({})", d.why, d.source);
-    }
+  if (row.verdict != Verdict::fails) return row;
+  if (listed != subject.deviations.end()) {
+    row.verdict = Verdict::deviates;
+    row.note = fmt::format("{} ({})", listed->why, listed->source);
   }
+  name_case(row.counterexample, subject.name, {std::string(invariant.id), options.seed, options.cases});
   return row;
+}
+
+}  // namespace
+
+bool repeats_all(const Token& token, const Options& options) {
+  return token.place.empty() && token.seed == options.seed && token.cases == options.cases;
+}
+
+void name_case(Counterexample& found, const std::string& subject, Token token) {
+  token.subject = check_digits(subject);
+  token.place = found.place;
+  found.token = to_string(token);
+  found.repeat = fmt::format("retrygate check {} --replay {}", shell_word(subject), found.token);
+}
+
+VerdictRow check_one(const Invariant& invariant, const Subject& subject, const Options& options) {
+  std::optional<Token> mended;
+  for (const Token& token : options.saved) {
+    if (token.invariant != invariant.id || token.subject != check_digits(subject.name)) continue;
+    mended = token;
+    if (repeats_all(token, options)) continue;
+    VerdictRow row = replay(token, subject, options);
+    if (row.verdict >= Verdict::deviates) return row;
+  }
+  VerdictRow row = verdict_of(invariant, subject, options, {});
+  if (row.verdict < Verdict::deviates) row.mended = std::move(mended);
+  return row;
+}
+
+VerdictRow replay(const Token& token, const Subject& subject, const Options& options) {
+  const Invariant* invariant = invariants().find(token.invariant);
+  RG_ASSERT(invariant != nullptr, token.invariant);
+  Options same = options;
+  same.seed = token.seed;
+  same.cases = token.cases;
+  return verdict_of(*invariant, subject, same,
+                    token.place.empty() ? std::nullopt : std::optional(token.place));
 }
 
 namespace {
@@ -103,27 +142,52 @@ Subject subject_of(std::string name, AnyLoop loop) {
 }
 
 Subject subject_of(const NamedPolicy& named) {
-  Subject subject{named.name, named.policy, named.policy.contract(), named.preset->deviations};
-  for (const std::string_view settings : edges) {
-    const bool has_overrides = named.name.find(':') != std::string::npos;
-    const auto edge = find_policy(fmt::format("{}{}{}", named.name, has_overrides ? "," : ":", settings), {});
+  Subject subject{named.reference, named.policy, named.policy.contract(), named.preset->deviations};
+  const std::size_t hash = named.reference.find('#');  // a colon before it belongs to a file's name
+  const bool has_overrides =
+      named.reference.find(':', hash == std::string::npos ? 0 : hash) != std::string::npos;
+  for (const std::string_view settings : edge_settings) {
+    const auto edge =
+        find_policy(fmt::format("{}{}{}", named.reference, has_overrides ? "," : ":", settings), {});
     if (edge) subject.variants.push_back({std::string(settings), edge->policy});
   }
   return subject;
 }
 
-std::string attempts_tried(const Subject& subject) {
-  std::vector<std::string> tried, left_out;
+Coverage coverage_of(const Subject& subject, const Options& options) {
+  const std::int64_t most = subject.contract.max_attempts.value_or(std::numeric_limits<std::int64_t>::max());
   const auto& numbers = attempt_numbers();
+  std::vector<std::int64_t> within, beyond;
+  // Every case takes the next number of the list.
+  const std::size_t reached =
+      std::min(numbers_tried(subject.jumps), static_cast<std::size_t>(std::max(1, options.cases)));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i] > 70)
-      (i < numbers_tried(subject.jumps) ? tried : left_out).push_back(std::to_string(numbers[i]));
+    if (i > 0 && numbers[i - 1] >= most) break;
+    (i < reached ? within : beyond).push_back(std::min(numbers[i], most));
   }
-  std::string text = fmt::format("attempts tried: 1..70, {}", fmt::join(tried, ", "));
-  if (!left_out.empty()) text += fmt::format("; not tried: {}", fmt::join(left_out, ", "));
-  if (subject.contract.max_attempts)
-    text += fmt::format("; as far as its {} attempts go", *subject.contract.max_attempts);
-  return text;
+  Coverage coverage{fmt::format("attempts {}; {} cases for each invariant", ranges(within), options.cases),
+                    {}};
+  if (most < numbers.back()) coverage.not_tried.push_back(fmt::format("attempts beyond its {}", most));
+  if (!beyond.empty())
+    coverage.not_tried.push_back(fmt::format("attempts {} ({})", ranges(beyond),
+                                             subject.jumps || reached < numbers_tried(subject.jumps)
+                                                 ? "it takes more cases to come so far"
+                                                 : "its attempts are made one after the other"));
+  if (!subject.loop) {
+    std::vector<std::string> of_a_loop{"cancel-prompt"};
+    if (!subject.policy.gates()) {
+      of_a_loop.push_back("no-wait-after-last");
+      if (subject.contract.elapsed || subject.contract.deadline) of_a_loop.push_back("no-futile-wait");
+    }
+    coverage.not_tried.push_back(fmt::format(
+        "{} (a policy does not sleep: they are about the loop around it)", fmt::join(of_a_loop, ", ")));
+  } else {
+    coverage.not_tried.push_back(
+        "calls-isolated, budget-conserved, breaker-states (a loop makes its calls itself)");
+  }
+  if (subject.variants.empty()) coverage.not_tried.push_back("other settings than its own");
+  if (!options.only.empty()) coverage.not_tried.push_back("the other invariants (--only)");
+  return coverage;
 }
 
 std::string_view to_string(Level level) { return level == Level::must ? "MUST" : "SHOULD"; }

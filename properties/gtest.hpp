@@ -5,7 +5,8 @@
 //
 // Link retrygate::gtest and GTest::gtest_main. A broken MUST fails its case, with the least input that shows
 // it; what the contract does not promise, or too few draws could not decide, is skipped. The environment may
-// set RETRYGATE_SEED (1), RETRYGATE_CASES (200) and RETRYGATE_STRICT (1: a broken SHOULD fails too).
+// set RETRYGATE_SEED (1), RETRYGATE_CASES (200), RETRYGATE_STRICT (1: a broken SHOULD fails too) and
+// RETRYGATE_REPLAY (a token out of a failure: that case alone).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,6 +22,7 @@
 #include <string_view>
 
 #include "properties/check.hpp"
+#include "properties/last_words.hpp"
 
 namespace retrygate {
 
@@ -41,7 +43,13 @@ class InvariantTest : public testing::Test {
     options.first_failure = [](const Invariant& i, const std::string& text) {
       std::cerr << i.id << " fails first with: " << text << std::endl;
     };
-    const VerdictRow row = check_one(invariant_, make_(), options);
+    // The process still dies by the signal: the line before says of what.
+    const LastWords words;
+    options.trying = [](const Invariant& i, const std::string& text) {
+      LastWords::are(std::string(i.id) + ": " + text);
+    };
+    const Subject subject = make_();
+    const VerdictRow row = checked(subject, options);
     switch (row.verdict) {
       case Verdict::holds:
         return;
@@ -55,10 +63,12 @@ class InvariantTest : public testing::Test {
           std::cout << "SHOULD, and does not: " << row.counterexample.shrunk << '\n';
           return;
         }
-        ADD_FAILURE() << invariant_.claim << "\n  least case: " << row.counterexample.shrunk
-                      << "\n  why it matters: " << invariant_.why << " (" << invariant_.source << ")"
-                      << "\n  repeat: RETRYGATE_SEED=" << options.seed.value
-                      << " RETRYGATE_CASES=" << options.cases << " <this program> --gtest_filter=" << name();
+        ADD_FAILURE() << "promised: " << invariant_.claim << "\n  found: " << row.counterexample.shrunk
+                      << (row.counterexample.elsewhere.empty() ? "" : "\n  elsewhere: ")
+                      << row.counterexample.elsewhere << "\n  why it matters: " << invariant_.why << " ("
+                      << invariant_.source << ")"
+                      << "\n  repeat: RETRYGATE_REPLAY=" << row.counterexample.token
+                      << " <this program> --gtest_filter=" << name();
         return;
       case Verdict::broken:
         ADD_FAILURE() << "the checker failed: " << row.note;
@@ -66,6 +76,16 @@ class InvariantTest : public testing::Test {
   }
 
  private:
+  // RETRYGATE_REPLAY is the token of one case: that case alone.
+  VerdictRow checked(const Subject& subject, const Options& options) const {
+    const char* replayed = std::getenv("RETRYGATE_REPLAY");
+    if (replayed == nullptr) return check_one(invariant_, subject, options);
+    const auto token = read_token(replayed, subject.name, {"RETRYGATE_REPLAY", 1, 1});
+    if (!token) return {subject.name, &invariant_, Verdict::broken, to_string(token.error()), {}, {}};
+    if (token->invariant != invariant_.id)
+      return {subject.name, &invariant_, Verdict::not_promised, {}, {}, {}};
+    return replay(*token, subject, options);
+  }
   // What the environment says; anything but a whole number in the range fails the case.
   static std::optional<std::uint64_t> number(const char* variable, std::uint64_t otherwise,
                                              std::uint64_t least, std::uint64_t most) {

@@ -46,10 +46,12 @@ Subject subject_of(std::string name, AnyPolicy);
 Subject subject_of(std::string name, AnyLoop);
 
 struct Counterexample {
-  std::string unshrunk;  // the case as it was first met
-  std::string shrunk;    // the least case found; the same text when nothing smaller fails
-  std::string token;     // seed:case:path of the search
-  std::string repeat;    // the command that repeats it
+  std::string unshrunk;        // the case as it was first met
+  std::string shrunk;          // the least case found; the same text when nothing smaller fails
+  std::string place = {};      // of the case, for a token; empty: it shows in all cases together
+  std::string elsewhere = {};  // where else it fails; empty: that was not looked for
+  std::string token = {};      // what names it (token.hpp)
+  std::string repeat = {};     // the command that repeats it
 };
 
 // What an invariant is given to spend.
@@ -59,8 +61,10 @@ struct Trial {
   int shrinks = 400;     // at most so many smaller cases are tried
   double alpha = 1e-10;  // of a statistical invariant: how often a faithful subject may be accused
   bool jumps = true;     // may attempt numbers skip?
-  std::optional<std::string> replay = {};                      // the token of a case to try first
+  // The place of the one case to try, where the invariant has places; nothing else is tried, or shrunk.
+  std::optional<std::string> replay = {};
   std::function<void(const std::string&)> first_failure = {};  // told of it before anything is shrunk
+  std::function<void(const std::string&)> trying = {};         // told of each case before it is tried
   std::uint64_t suite_seed = 1;                                // what `seed` was made from
 };
 

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <functional>
+#include <limits>
+#include <utility>
 
 #include "properties/bounds.hpp"
 #include "properties/header.hpp"
@@ -42,11 +45,22 @@ struct Lane {
 // Virtual time stands still after that long: no program has to know dates beyond it.
 constexpr Instant end_of_time{Duration::s(60 * 365 * 86'400LL)};
 
+// An attempt of a call of a client, as the plan numbers them.
+struct CallPlace {
+  std::int64_t client = 0, call = 0, attempt = 1;
+};
+
+// A fault, and where it happened if it was in answer to a question.
+struct Broken {
+  ProtocolFault fault;
+  std::optional<CallPlace> place;
+};
+
 // Puts lanes to programs, and writes down what they answer.
 class Conductor {
  public:
-  Conductor(std::string command, OutsideOptions options)
-      : command_(std::move(command)), options_(std::move(options)) {}
+  Conductor(std::string command, const OutsideOptions& options)
+      : command_(std::move(command)), options_(options), effort_(effort_of(options.cases)) {}
 
   std::optional<ProtocolFault> start() {
     auto program = ExternalProgram::start(command_, options_.seed, options_.contract_text, options_.limits);
@@ -57,8 +71,9 @@ class Conductor {
   }
 
   const Introduction& introduction() const { return introduction_; }
-  const std::vector<ProtocolFault>& faults() const { return faults_; }
+  const std::vector<Broken>& faults() const { return faults_; }
   std::int64_t decisions() const { return decisions_; }
+  bool exhausted() const { return exhausted_; }  // the decisions did not suffice for all that was planned
 
   // After a fault the rest of these lanes is not tried, and the next ones meet a fresh process.
   void run(const std::vector<Lane>& lanes, Trace& into) {
@@ -66,14 +81,14 @@ class Conductor {
     if (!program_ && (faults_.size() >= faults_most || start())) return;
     perform(*program_, lanes, into);
     if (!program_->fault()) return;
-    faults_.push_back(*program_->fault());
+    faults_.push_back({*program_->fault(), std::exchange(fault_place_, {})});
     decisions_ += program_->asked();
     program_.reset();
   }
 
   void finish() {
     if (!program_) return;
-    if (const auto fault = program_->finish()) faults_.push_back(*fault);
+    if (const auto fault = program_->finish()) faults_.push_back({*fault, {}});
     decisions_ += program_->asked();
     program_.reset();
   }
@@ -94,7 +109,8 @@ class Conductor {
         fault = program.finish();
       }
       decisions_ += program.asked();
-      if (fault) faults_.push_back(*fault);
+      if (fault) faults_.push_back({*fault, {}});
+      fault_place_.reset();
     }
     return traces;
   }
@@ -160,14 +176,24 @@ class Conductor {
     return ++p.call < p.lane->calls.size();
   }
 
-  static void perform(ExternalProgram& program, const std::vector<Lane>& lanes, Trace& into) {
+  void perform(ExternalProgram& program, const std::vector<Lane>& lanes, Trace& into) {
     std::vector<Place> active;
     for (const Lane& lane : lanes) active.push_back({&lane, 0, 0, 0, {}, {}, {}});
     while (!active.empty() && !program.fault()) {
+      const std::int64_t left = effort_.decisions - decisions_ - program.asked();
+      if (left < static_cast<std::int64_t>(active.size())) {
+        exhausted_ = true;
+        if (left <= 0) return;
+        active.resize(static_cast<std::size_t>(left));
+      }
       std::vector<Question> questions;
       questions.reserve(active.size());
       for (Place& p : active) questions.push_back(question(p, into));
       const std::vector<Decision> decisions = program.ask(questions);
+      if (decisions.size() < questions.size() && !fault_place_) {
+        const Question& q = questions[decisions.size()];
+        fault_place_ = {q.client, q.call, q.attempt.number};
+      }
       std::vector<Place> next;
       next.reserve(active.size());
       for (std::size_t i = 0; i < decisions.size(); ++i) {
@@ -178,28 +204,68 @@ class Conductor {
   }
 
   std::string command_;
-  OutsideOptions options_;
+  const OutsideOptions& options_;
+  Effort effort_;
   std::optional<ExternalProgram> program_;
   Introduction introduction_;
-  std::vector<ProtocolFault> faults_;
+  std::vector<Broken> faults_;
+  std::optional<CallPlace> fault_place_;  // of the question that was not answered
   std::int64_t decisions_ = 0;
+  bool exhausted_ = false;
 };
 
 // What is put to a program. Every lane has clients of its own.
 class Plan {
  public:
-  explicit Plan(const Contract& contract) : contract_(contract), failure_(retryable(contract)) {}
+  Plan(const Contract& contract, int cases)
+      : contract_(contract), effort_(effort_of(cases)), failure_(retryable(contract)) {
+    // What is likeliest to kill a program comes last.
+    for (auto& lanes : {fleet(), reuse(), outcomes(), time_limits(), headers(), sequences()})
+      phases_.push_back(lanes);
+    jumps_ = jumps();
+  }
 
-  // Many clients that fail together.
-  std::vector<Lane> fleet() {
-    const bool jittered = contract_.jitter && contract_.jitter->kind != JitterKind::none;
-    return fresh(jittered ? draws_wanted : 64, {fails(8)});
+  std::vector<std::vector<Lane>> phases(bool with_jumps) const {
+    auto all = phases_;
+    if (with_jumps) all.push_back(jumps_);
+    return all;
   }
   // The first attempts of the clients of a fresh process.
   std::vector<Lane> first_attempts() const {
+    const std::int64_t clients = effort_.draws / 8;
     std::vector<Lane> lanes;
-    for (std::int64_t i = 0; i < 250; ++i) lanes.push_back({i, 0, {fails(2)}});
+    for (std::int64_t i = 0; i < clients; ++i) lanes.push_back({i, 0, {fails(2)}});
     return lanes;
+  }
+  // One attempt with what came before it in its call, and, if wanted, all that its client did before.
+  std::vector<Lane> only(const CallPlace& place, bool with_history) const {
+    std::vector<Lane> some;
+    for (const auto& lanes : phases(true)) {
+      for (Lane lane : lanes) {
+        if (lane.client != place.client) continue;
+        const std::int64_t at = place.call - lane.first_call;
+        const bool here = at >= 0 && at < static_cast<std::int64_t>(lane.calls.size());
+        if (here) {
+          lane.calls.resize(static_cast<std::size_t>(at) + 1);
+          Errand& last = lane.calls.back();
+          last.attempts = std::min(last.attempts, place.attempt);
+          std::erase_if(last.numbers, [&](std::int64_t n) { return n > place.attempt; });
+          if (!with_history) {
+            lane.first_call = place.call;
+            lane.calls.erase(lane.calls.begin(), lane.calls.end() - 1);
+          }
+        }
+        if (here || with_history) some.push_back(std::move(lane));
+      }
+    }
+    return some;
+  }
+
+ private:
+  // Many clients that fail together.
+  std::vector<Lane> fleet() {
+    const bool jittered = contract_.jitter && contract_.jitter->kind != JitterKind::none;
+    return fresh(jittered ? static_cast<std::size_t>(effort_.draws) : 64, {fails(8)});
   }
   // Every outcome, with and without leave to repeat; and successes after failures.
   std::vector<Lane> outcomes() {
@@ -220,7 +286,32 @@ class Plan {
         add(lanes, {std::move(once)});
       }
     }
+    // The same later in a call; and a request that may not be repeated, after an attempt that never left.
+    for (const Status status : statuses) {
+      add(lanes,
+          {Errand{3, [=, this](std::int64_t n, Instant) { return Ending{n < 3 ? failure_ : status}; }}});
+      Errand unsafe{2, [=](std::int64_t n, Instant) {
+                      return Ending{n < 2 ? Status::transport(TransportError::connect_refused) : status};
+                    }};
+      unsafe.idempotent = false;
+      add(lanes, {std::move(unsafe)});
+    }
     for (const std::int64_t at : {2, 3, 5}) add(lanes, {succeeds(at)});
+    // Failures of one kind, and of a new kind each time: all of them count.
+    std::vector<Status> kinds;
+    for (const Status status :
+         {Status::http(503), Status::http(429), Status::http(500),
+          Status::transport(TransportError::connection_reset), Status::transport(TransportError::timeout)}) {
+      if (!contract_.retry_on || contract_.retry_on->contains(status)) kinds.push_back(status);
+    }
+    const std::int64_t length = std::min<std::int64_t>(
+        effort_.attempts, std::min<std::int64_t>(contract_.max_attempts.value_or(20), 200) + 3);
+    for (const Status kind : kinds)
+      add(lanes, {Errand{length, [kind](std::int64_t, Instant) { return Ending{kind}; }}});
+    if (kinds.size() > 1)
+      add(lanes, {Errand{length, [kinds](std::int64_t n, Instant) {
+                           return Ending{kinds[static_cast<std::size_t>(n) % kinds.size()]};
+                         }}});
     return lanes;
   }
   // Headers that servers have sent, at the first and at a later attempt. The malformed ones mean that there
@@ -236,7 +327,7 @@ class Plan {
                                       "30",
                                       "60",
                                       "120",
-                                      "007",
+                                      "010",
                                       "3600",
                                       "86400",
                                       "2147484",
@@ -287,6 +378,7 @@ class Plan {
                       return e;
                     }};
         call.deadline = contract_.deadline;
+        call.pause = Duration::s(3 * permille);  // a call of time 0 alone could not tell now from elapsed
         add(lanes, {std::move(call)});
       }
     }
@@ -313,7 +405,7 @@ class Plan {
       call.pause = Duration::s(i);
       add(lanes, {std::move(call)});
     }
-    for (int i = 0; i < 8; ++i) add(lanes, {fails(dense_to)});
+    for (int i = 0; i < 8; ++i) add(lanes, {fails(effort_.attempts)});
     return lanes;
   }
   // Attempt numbers that no client reaches, for a program that lets them be skipped.
@@ -327,9 +419,6 @@ class Plan {
     return lanes;
   }
 
-  static constexpr std::int64_t dense_to = 1100;
-
- private:
   Errand fails(std::int64_t attempts) const {
     return {attempts, [status = failure_](std::int64_t, Instant) { return Ending{status}; }};
   }
@@ -354,8 +443,11 @@ class Plan {
   }
 
   const Contract& contract_;
+  Effort effort_;
   Status failure_;
   std::int64_t clients_ = 0;
+  std::vector<std::vector<Lane>> phases_;
+  std::vector<Lane> jumps_;
 };
 
 bool wanted(const OutsideOptions& options, std::string_view id) {
@@ -390,67 +482,272 @@ std::vector<VerdictRow> rows_of(const std::string& name, const Recording& record
     }
     Finding finding = judge(invariant.id, recording, contract, alpha);
     rows.push_back(
-        {name, &invariant, finding.verdict, std::move(finding.note), std::move(finding.counterexample)});
+        {name, &invariant, finding.verdict, std::move(finding.note), std::move(finding.counterexample), {}});
   }
   return rows;
 }
 
+// CLIENT.CALL.ATTEMPT, the call alone; with ".1" after all that its client did before.
+struct Alone {
+  CallPlace place;
+  bool with_history = false;
+};
+std::string to_string(const Alone& a) {
+  return fmt::format("{}.{}.{}{}", a.place.client, a.place.call, a.place.attempt, a.with_history ? ".1" : "");
+}
+std::optional<Alone> parse_alone(std::string_view text) {
+  std::array<std::int64_t, 4> numbers{};
+  std::size_t count = 0;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (count < numbers.size()) {
+    const auto [next, fault] = std::from_chars(at, end, numbers[count]);
+    if (fault != std::errc{} || numbers[count] < 0) return std::nullopt;
+    ++count;
+    if (next == end) {
+      if (count < 3) return std::nullopt;
+      return Alone{{numbers[0], numbers[1], numbers[2]}, numbers[3] == 1};
+    }
+    if (*next != '.') return std::nullopt;
+    at = next + 1;
+  }
+  return std::nullopt;
+}
+
+// One program, what it is asked and what becomes of it.
+class ProgramCheck {
+ public:
+  ProgramCheck(const std::string& name, const std::string& command, const Contract& contract,
+               const OutsideOptions& options)
+      : name_(name),
+        command_(command),
+        contract_(contract),
+        options_(options),
+        plan_(contract, options.cases) {}
+
+  tl::expected<OutsideResult, ProtocolFault> all() {
+    Conductor conductor(command_, options_);
+    if (auto fault = conductor.start()) return tl::unexpected(std::move(*fault));
+    const Introduction said = conductor.introduction();
+    Recording recording;
+    for (const auto& lanes : plan_.phases(said.jumps)) conductor.run(lanes, recording.trace);
+    conductor.finish();
+    recording.cut_short = !conductor.faults().empty();
+    if (contract_.jitter && contract_.jitter->kind != JitterKind::none &&
+        wanted(options_, "processes-independent"))
+      recording.processes = conductor.run_fresh(effort_of(options_.cases).processes, plan_.first_attempts());
+
+    OutsideResult result;
+    std::vector<std::string> not_asked;
+    result.rows = rows_of(name_, recording, contract_, options_, not_asked);
+    for (VerdictRow& row : result.rows) {
+      if (row.invariant->id == "survives" && !conductor.faults().empty())
+        row = judged(*row.invariant, conductor.faults());
+      if (row.verdict == Verdict::fails) explain(row, said);
+    }
+    result.decisions = conductor.decisions();
+    result.coverage = coverage(conductor, recording, said, not_asked);
+    return result;
+  }
+
+  tl::expected<OutsideResult, ProtocolFault> one(const Token& token) {
+    const auto alone = parse_alone(token.place);
+    if (!alone) return all();
+    OutsideResult result;
+    auto row = asked_alone(*invariants().find(token.invariant), *alone);
+    if (!row) return tl::unexpected(std::move(row.error()));
+    result.rows.push_back(std::move(*row));
+    result.coverage.tried = "the one case of the token";
+    return result;
+  }
+
+ private:
+  // What broke first. Silence alone is believed when it comes again, with four times the patience.
+  VerdictRow judged(const Invariant& survives, const std::vector<Broken>& faults) const {
+    const auto loud =
+        std::find_if(faults.begin(), faults.end(), [](const Broken& b) { return !b.fault.late; });
+    const Broken& shown = loud == faults.end() ? faults.front() : *loud;
+    VerdictRow row = died(survives, shown.fault, shown.place);
+    if (!shown.fault.late) return row;
+    OutsideOptions patient = options_;
+    patient.limits.answer = options_.limits.answer * 4;
+    const ProgramCheck again(name_, command_, contract_, patient);
+    const Alone all_of_it{shown.place.value_or(CallPlace{}), true};
+    const auto asked = again.asked_alone(survives, all_of_it);
+    if (!asked || asked->verdict == Verdict::fails) return row;
+    row.verdict = Verdict::unsure;
+    row.counterexample = {};
+    row.note =
+        fmt::format("it was silent for {} once, and answered when it was asked again: is this machine busy?",
+                    to_string(options_.limits.answer));
+    return row;
+  }
+
+  VerdictRow died(const Invariant& survives, const ProtocolFault& fault,
+                  const std::optional<CallPlace>& place) const {
+    const std::string text = to_string(fault);
+    VerdictRow row{name_, &survives, Verdict::fails, {}, {text, text, {}, {}, {}, {}}, {}};
+    if (place) row.counterexample.place = to_string(Alone{*place});
+    return row;
+  }
+
+  // What one invariant makes of one attempt, asked of a fresh process.
+  tl::expected<VerdictRow, ProtocolFault> asked_alone(const Invariant& invariant, const Alone& alone) const {
+    Conductor conductor(command_, options_);
+    if (auto fault = conductor.start()) return tl::unexpected(std::move(*fault));
+    Recording recording;
+    conductor.run(plan_.only(alone.place, alone.with_history), recording.trace);
+    conductor.finish();
+    recording.cut_short = !conductor.faults().empty();
+    if (invariant.id == "survives" && !conductor.faults().empty()) {
+      VerdictRow row = died(invariant, conductor.faults().front().fault, std::nullopt);
+      row.counterexample.place = to_string(alone);
+      return named(std::move(row));
+    }
+    Finding finding = judge(invariant.id, recording, contract_, alpha_of_one());
+    // Alone it is the only one of its kind: what could not be compared has not failed.
+    VerdictRow row{
+        name_, &invariant, finding.verdict, std::move(finding.note), std::move(finding.counterexample), {}};
+    row.counterexample.place = to_string(alone);
+    return named(std::move(row));
+  }
+
+  VerdictRow named(VerdictRow row) const {
+    if (row.verdict == Verdict::fails)
+      name_case(row.counterexample, name_, {std::string(row.invariant->id), options_.seed, options_.cases});
+    return row;
+  }
+
+  // The least case, its token, and what is not sure about it.
+  void explain(VerdictRow& row, const Introduction& said) const {
+    Counterexample& found = row.counterexample;
+    if (options_.first_failure) options_.first_failure(*row.invariant, found.unshrunk);
+    const auto alone = parse_alone(found.place);
+    found.place.clear();
+    if (!said.seeded) {
+      row.note = "the program draws from a source of its own: the case may not come again";
+    } else if (alone) {
+      for (const bool with_history : {false, true}) {
+        auto again = asked_alone(*row.invariant, {alone->place, with_history});
+        if (!again || again->verdict != Verdict::fails) continue;
+        again->counterexample.unshrunk = found.unshrunk;
+        again->counterexample.elsewhere = found.elsewhere;
+        row = std::move(*again);
+        return;
+      }
+    }
+    row = named(std::move(row));
+  }
+
+  Coverage coverage(const Conductor& conductor, const Recording& recording, const Introduction& said,
+                    const std::vector<std::string>& not_asked) const {
+    const Effort effort = effort_of(options_.cases);
+    const std::int64_t most = contract_.max_attempts.value_or(std::numeric_limits<std::int64_t>::max());
+    Coverage c;
+    c.tried = fmt::format("attempts 1..{} in sequence{}; {} decisions in {} processes",
+                          std::min(effort.attempts, most),
+                          said.jumps && most > effort.attempts ? ", 10000, 1000000, 2147483648" : "",
+                          conductor.decisions(), recording.processes.size() + 1 + conductor.faults().size());
+    if (most <= effort.attempts)
+      c.not_tried.push_back(fmt::format("attempts beyond its {}", most));
+    else if (!said.jumps)
+      c.not_tried.push_back(fmt::format(
+          "attempts beyond {} (the program does not say \"jumps\"; --cases raises it)", effort.attempts));
+    if (conductor.exhausted())
+      c.not_tried.push_back(
+          fmt::format("what goes beyond {} decisions (--cases raises it)", effort.decisions));
+    if (!said.can_before)
+      c.not_tried.push_back("what it does before a send (it says no \"can\":[\"before\"])");
+    if (!said.can_cancel)
+      c.not_tried.push_back("a cancellation while it waits (it says no \"can\":[\"cancel\"])");
+    if (!not_asked.empty())
+      c.not_tried.push_back(fmt::format("{} (a program cannot be asked for it)", fmt::join(not_asked, ", ")));
+    if (!options_.only.empty()) c.not_tried.push_back("the other invariants (--only)");
+    return c;
+  }
+
+  const std::string& name_;
+  const std::string& command_;
+  const Contract& contract_;
+  const OutsideOptions& options_;
+  Plan plan_;
+};
+
 }  // namespace
+
+Effort effort_of(int cases) {
+  const auto part = [cases](std::int64_t whole, std::int64_t least) {
+    return std::max(least, whole * cases / 200);
+  };
+  return {part(60'000, 100), part(1100, 8), part(2000, 8), static_cast<std::size_t>(part(8, 2))};
+}
 
 tl::expected<OutsideResult, ProtocolFault> check_program(const std::string& name, const std::string& command,
                                                          const Contract& contract,
                                                          const OutsideOptions& options) {
-  Conductor conductor(command, options);
-  if (auto fault = conductor.start()) return tl::unexpected(std::move(*fault));
-  Recording recording;
-  Plan plan(contract);
-  // What is likeliest to kill a program comes last.
-  for (const auto& lanes :
-       {plan.fleet(), plan.reuse(), plan.outcomes(), plan.time_limits(), plan.headers(), plan.sequences()})
-    conductor.run(lanes, recording.trace);
-  if (conductor.introduction().jumps) conductor.run(plan.jumps(), recording.trace);
-  conductor.finish();
-  recording.cut_short = !conductor.faults().empty();
-  constexpr std::size_t fresh_processes = 8;
-  if (contract.jitter && contract.jitter->kind != JitterKind::none &&
-      wanted(options, "processes-independent"))
-    recording.processes = conductor.run_fresh(fresh_processes, plan.first_attempts());
-
-  OutsideResult result;
-  std::vector<std::string> not_tried;
-  result.rows = rows_of(name, recording, contract, options, not_tried);
-  result.decisions = conductor.decisions();
-  for (VerdictRow& row : result.rows) {
-    if (row.invariant->id == "survives" && !conductor.faults().empty()) {
-      row.verdict = Verdict::fails;
-      const std::string text = to_string(conductor.faults().front());
-      row.counterexample = {text, text, {}, {}};
+  std::vector<VerdictRow> still_failing;
+  std::vector<Token> mended;
+  for (const Token& token : options.saved) {
+    if (!wanted(options, token.invariant)) continue;
+    if (repeats_all(token, options)) {
+      mended.push_back(token);
+      continue;
     }
-    if (row.verdict == Verdict::fails && !conductor.introduction().seeded)
-      row.note = "the program draws from a source of its own: the case may not come again";
+    auto again = replay_program(token, name, command, contract, options);
+    if (!again) return again;
+    for (VerdictRow& row : again->rows) {
+      if (row.verdict == Verdict::fails)
+        still_failing.push_back(std::move(row));
+      else
+        mended.push_back(token);
+    }
   }
-  result.notes.push_back(fmt::format("{}: {} decisions in {} processes", name, result.decisions,
-                                     recording.processes.size() + 1 + conductor.faults().size()));
-  result.notes.push_back(fmt::format(
-      "attempts tried: 1..{} in sequence{}{}", Plan::dense_to,
-      conductor.introduction().jumps ? ", 10000, 1000000, 2147483648"
-                                     : "; not tried: 10000, 1000000, 2147483648 (it does not allow jumps)",
-      contract.max_attempts ? fmt::format("; as far as its {} attempts go", *contract.max_attempts) : ""));
-  if (!not_tried.empty())
-    result.notes.push_back(
-        fmt::format("not tried, a program cannot be asked for it: {}", fmt::join(not_tried, ", ")));
+  auto result = ProgramCheck(name, command, contract, options).all();
+  if (!result) return result;
+  for (VerdictRow& row : result->rows) {
+    for (VerdictRow& saved : still_failing) {
+      if (saved.invariant != row.invariant) continue;
+      saved.counterexample.elsewhere = row.counterexample.elsewhere;
+      row = std::move(saved);
+    }
+    for (const Token& token : mended) {
+      if (token.invariant == row.invariant->id && row.verdict < Verdict::deviates) row.mended = token;
+    }
+  }
   return result;
+}
+
+tl::expected<OutsideResult, ProtocolFault> replay_program(const Token& token, const std::string& name,
+                                                          const std::string& command,
+                                                          const Contract& contract,
+                                                          const OutsideOptions& options) {
+  OutsideOptions same = options;
+  same.seed = token.seed;
+  same.cases = token.cases;
+  same.only = {token.invariant};
+  same.saved.clear();
+  same.first_failure = {};
+  return ProgramCheck(name, command, contract, same).one(token);
 }
 
 OutsideResult check_trace(const std::string& name, Trace trace, const Contract& contract,
                           const OutsideOptions& options) {
   OutsideResult result;
-  std::vector<std::string> not_tried;
+  std::vector<std::string> not_shown;
   const Recording recording{std::move(trace), {}, false};
-  result.rows = rows_of(name, recording, contract, options, not_tried);
-  if (!not_tried.empty())
-    result.notes.push_back(
-        fmt::format("not tried, a recording cannot show it: {}", fmt::join(not_tried, ", ")));
+  result.rows = rows_of(name, recording, contract, options, not_shown);
+  std::int64_t most = 0;
+  std::size_t attempts = 0;
+  for (const TracedCall& call : recording.trace.calls) {
+    attempts += call.attempts.size();
+    for (const TracedAttempt& a : call.attempts) most = std::max(most, a.number);
+  }
+  result.coverage.tried = fmt::format("{} recorded calls, {} attempts, none beyond number {}",
+                                      recording.trace.calls.size(), attempts, most);
+  result.coverage.not_tried.push_back("what the recorded client did not meet");
+  if (!not_shown.empty())
+    result.coverage.not_tried.push_back(
+        fmt::format("{} (a recording cannot show it)", fmt::join(not_shown, ", ")));
   return result;
 }
 

@@ -58,7 +58,7 @@ TEST(Outside, KnownBadPoliciesAreCaughtThroughThePipe) {
   for (const Mutant& mutant : mutants()) {
     if (!decided_by_recording(mutant.killed_by) || subject_of(mutant).loop) continue;
     const OutsideResult result = checked(fmt::format("mutant:{}", mutant.id), subject_of(mutant).contract,
-                                         {.only = {std::string(mutant.killed_by)}});
+                                         {{.only = {std::string(mutant.killed_by)}}});
     ASSERT_EQ(result.rows.size(), 1U);
     EXPECT_EQ(result.rows.front().verdict, Verdict::fails)
         << mutant.id << " lives: " << mutant.killed_by << ", " << to_string(result.rows.front().verdict)
@@ -70,8 +70,8 @@ TEST(Outside, KnownBadPoliciesAreCaughtThroughThePipe) {
 
 TEST(Outside, ASeedThatIsIgnoredIsASharedSeed) {
   const Contract contract = contract_of("full-jitter");
-  const auto honest = checked("full-jitter", contract, {.only = {"processes-independent"}});
-  const auto shared = checked("full-jitter no-seed", contract, {.only = {"processes-independent"}});
+  const auto honest = checked("full-jitter", contract, {{.only = {"processes-independent"}}});
+  const auto shared = checked("full-jitter no-seed", contract, {{.only = {"processes-independent"}}});
   EXPECT_EQ(row(honest, "processes-independent").verdict, Verdict::holds)
       << row(honest, "processes-independent").note;
   EXPECT_EQ(row(shared, "processes-independent").verdict, Verdict::fails);
@@ -91,7 +91,8 @@ TEST(Outside, TheLeastCaseIsTheFirstAttemptThatShowsIt) {
   // 100 ms doubling passes its unused cap of 1 s at retry 5: 1.6 s.
   const auto& mutant =
       *std::find_if(mutants().begin(), mutants().end(), [](const Mutant& m) { return m.id == "cap-unused"; });
-  const auto result = checked("mutant:cap-unused", subject_of(mutant).contract, {.only = {"cap-respected"}});
+  const auto result =
+      checked("mutant:cap-unused", subject_of(mutant).contract, {{.only = {"cap-respected"}}});
   EXPECT_THAT(
       row(result, "cap-respected").counterexample.shrunk,
       HasSubstr("attempt 5 ended with 503, 1.5s into the call: the delay is 1.6s, above the cap's 1s"));
@@ -114,11 +115,11 @@ TEST(Outside, AProgramThatDiesBreaksSurvivesAndIsJudgedByWhatItSaid) {
 TEST(Outside, AProgramThatDiesDoesNotPass) {
   const auto& mutant = *std::find_if(mutants().begin(), mutants().end(),
                                      [](const Mutant& m) { return m.id == "float-overflow"; });
-  const auto late = checked("mutant:float-overflow", subject_of(mutant).contract, {.only = {"growth-law"}});
+  const auto late = checked("mutant:float-overflow", subject_of(mutant).contract, {{.only = {"growth-law"}}});
   EXPECT_EQ(row(late, "survives").verdict, Verdict::fails);
   EXPECT_EQ(row(late, "growth-law").verdict, Verdict::holds);
   const auto at_once = check_program("exec:dies", "read hello; echo '{\"retrygate-policy\":1}'; exit 3",
-                                     contract_of("fixed"), {.only = {"growth-law"}});
+                                     contract_of("fixed"), {{.only = {"growth-law"}}});
   ASSERT_TRUE(at_once) << to_string(at_once.error());
   EXPECT_EQ(row(*at_once, "survives").verdict, Verdict::fails);
   EXPECT_EQ(row(*at_once, "growth-law").verdict, Verdict::unsure);

@@ -33,6 +33,7 @@ struct Seen {
   bool slow = false;                 // we let attempts take time, to come near a limit
   // Of its client so far, where the recording holds all that the client did.
   std::int64_t failures = 0, retries = 0, failed_calls = 0;
+  bool repeated_without_header = false;  // this kind of failure, by whichever client
 };
 
 // What a judge of single attempts is given.
@@ -80,7 +81,15 @@ void tell_stories(std::vector<Seen>& all) {
     for (auto* times : {&story.failures, &story.retries, &story.failed_calls})
       std::sort(times->begin(), times->end());
   }
+  std::vector<Status> repeated;
+  for (const Seen& s : all) {
+    if (s.stopped || s.attempt->has_header) continue;
+    if (std::find(repeated.begin(), repeated.end(), s.attempt->status) == repeated.end())
+      repeated.push_back(s.attempt->status);
+  }
   for (Seen& s : all) {
+    s.repeated_without_header =
+        std::find(repeated.begin(), repeated.end(), s.attempt->status) != repeated.end();
     const Story& story = clients[s.call->client];
     const Instant now = s.attempt->ended;
     s.failures = by_then(story.failures, now);
@@ -135,9 +144,8 @@ std::string interval_in_ns(const Support& s) {
   return fmt::format("[{:.0f}ns, {:.0f}ns]", static_cast<double>(s.lo), static_cast<double>(s.hi));
 }
 
-Finding found(std::string first, std::string least, std::size_t more = 0) {
-  if (more > 0) least += fmt::format(" (and {} more)", more);
-  return {Verdict::fails, {}, {std::move(first), std::move(least), {}, {}}};
+Finding found(std::string first, std::string least) {
+  return {Verdict::fails, {}, {std::move(first), std::move(least), {}, {}, {}, {}}};
 }
 
 Finding unsure(std::string why) { return {Verdict::unsure, std::move(why), {}}; }
@@ -149,23 +157,33 @@ Finding each(const std::vector<Seen>& all, const Rules& k,
              const std::function<bool(const Seen&)>& of_interest,
              const std::function<Complaint(const Seen&)>& complaint) {
   std::optional<std::string> first, least;
-  std::int64_t least_number = 0;
-  std::size_t wrong = 0;
-  bool tried = false;
+  const Seen* least_seen = nullptr;
+  std::set<std::int64_t> wrong_numbers;
+  std::size_t wrong = 0, tried = 0;
   for (const Seen& s : all) {
     if (!of_interest(s)) continue;
-    tried = true;
+    ++tried;
     const Complaint why = complaint(s);
     if (!why) continue;
     ++wrong;
-    if (first && number(s) >= least_number) continue;
+    wrong_numbers.insert(number(s));
+    if (first && number(s) >= number(*least_seen)) continue;
     least = fmt::format("{}: {}", place(s), *why);
-    least_number = number(s);
+    least_seen = &s;
     if (!first) first = least;
   }
-  if (first) return found(*first, *least, wrong - 1);
-  if (tried || (k.ours && !k.cut_short)) return {};
-  return unsure(k.ours ? "the program failed before it was asked" : "nothing in the recording shows it");
+  if (!first) {
+    if (tried > 0 || (k.ours && !k.cut_short)) return {};
+    return unsure(k.ours ? "the program failed before it was asked" : "nothing in the recording shows it");
+  }
+  Finding finding = found(*first, *least);
+  finding.counterexample.elsewhere =
+      fmt::format("{} of {} attempts of this kind fail, with the numbers {}", wrong, tried,
+                  ranges({wrong_numbers.begin(), wrong_numbers.end()}, 6));
+  if (k.ours)
+    finding.counterexample.place =
+        fmt::format("{}.{}.{}", least_seen->call->client, least_seen->call->call, number(*least_seen));
+  return finding;
 }
 
 // ---- single delays
@@ -297,6 +315,23 @@ std::optional<Finding> cap_goes_on(const std::vector<Seen>& all, const Rules& k)
 
 // ---- limits
 
+// Would the next attempt start within every limit, however the delay falls and were the longest attempt so
+// far made once more?
+bool has_time(const Seen& s, const Contract& c) {
+  const auto own = own_support(s, c);
+  if (!own || s.header_unclear) return false;
+  Duration longest;
+  for (const TracedAttempt& a : s.call->attempts) {
+    if (a.number > number(s)) break;
+    longest = std::max(longest, a.ended - a.started);
+  }
+  const Instant start = s.call->attempts.front().started;
+  const Duration limit = std::min({c.elapsed.value_or(Duration::max()), c.deadline.value_or(Duration::max()),
+                                   s.attempt->deadline - start});
+  const long double wait = std::max(own->hi + own->slack + own->above, s.asked ? ns(*s.asked) : 0);
+  return ns(s.attempt->ended - start) + wait + ns(longest) + ns(c.tick) < ns(limit);
+}
+
 // Had the call a reason to end that has nothing to do with its outcome? A log does not say why it ended, nor
 // what its client did before: then every reason that the contract has is one, if time allows it.
 bool has_excuse(const Seen& s, const Rules& k) {
@@ -331,6 +366,11 @@ bool retried(const Seen& s, const Rules& k) {
 std::optional<Finding> attempts_exact(const std::vector<Seen>& all, const Rules& k) {
   if (!k.contract.max_attempts) return std::nullopt;
   const std::int64_t most = *k.contract.max_attempts;
+  const bool repeats = std::any_of(all.begin(), all.end(), waits);
+  const bool refuses =
+      std::any_of(all.begin(), all.end(), [](const Seen& s) { return s.why == Stop::not_retryable; });
+  if (most > 1 && !repeats && refuses && !k.contract.retry_on)
+    return unsure("it repeats no failure that was tried: 'retry_on' in the contract says which ones it does");
   return each(
       all, k, [](const Seen& s) { return !succeeded(s); },
       [&](const Seen& s) -> Complaint {
@@ -339,6 +379,7 @@ std::optional<Finding> attempts_exact(const std::vector<Seen>& all, const Rules&
           return fmt::format("is not the last, although {} are promised", most);
         }
         if (number(s) >= most || has_excuse(s, k)) return {};
+        if (s.why == Stop::not_retryable) return {};  // that is for all-retryable to say
         if (s.why == Stop::attempts || retried(s, k))
           return fmt::format("is the last of {}{}", most,
                              s.why ? fmt::format(" ({})", to_string(*s.why)) : "");
@@ -349,14 +390,20 @@ std::optional<Finding> attempts_exact(const std::vector<Seen>& all, const Rules&
 std::optional<Finding> deadline_respected(const std::vector<Seen>& all, const Rules& k) {
   const Contract& c = k.contract;
   if (!c.elapsed && !c.deadline) return std::nullopt;
-  return each(all, k, waits, [&](const Seen& s) -> Complaint {
+  const auto limited = [](const Seen& s) { return waits(s) || s.why == Stop::deadline; };
+  return each(all, k, limited, [&](const Seen& s) -> Complaint {
+    const Duration limit =
+        std::min(c.elapsed.value_or(Duration::max()), c.deadline.value_or(Duration::max()));
+    if (s.stopped) {
+      if (!has_time(s, c)) return {};
+      return fmt::format("is given up for lack of time, and the limit is {}", to_string(limit));
+    }
     const Duration next = s.attempt->ended - s.call->attempts.front().started + s.wait;
     const Duration slack = c.tick > Duration::ns(1) ? c.tick : Duration{};
     const bool late = (c.elapsed && next > *c.elapsed + slack) || (c.deadline && next >= *c.deadline + slack);
     if (!late) return {};
-    return fmt::format(
-        "followed by a wait of {}: beyond the limit of {}", to_string(s.wait),
-        to_string(std::min(c.elapsed.value_or(Duration::max()), c.deadline.value_or(Duration::max()))));
+    return fmt::format("followed by a wait of {}: beyond the limit of {}", to_string(s.wait),
+                       to_string(limit));
   });
 }
 
@@ -414,9 +461,11 @@ std::optional<Finding> no_unsafe_repeat(const std::vector<Seen>& all, const Rule
 
 bool heeds(const Contract& c) { return c.retry_after && *c.retry_after != RetryAfterRule::ignore; }
 
-// The call ended, and only its header can be the reason. A limit of attempts that nobody promised is another.
+// The call ended, and only its header can be the reason. A limit of attempts that nobody promised is another,
+// and so is a kind of failure that is never repeated, where the contract does not say which ones are.
 bool ended_by_header(const Seen& s, const Rules& k) {
   if (!s.stopped || !retried(s, k) || has_excuse(s, k)) return false;
+  if (!k.contract.retry_on && s.why == Stop::not_retryable && !s.repeated_without_header) return false;
   const auto most = k.contract.max_attempts;
   return most ? number(s) < *most : k.ours && s.why != Stop::attempts;
 }
@@ -619,18 +668,22 @@ Finding seen_enough(std::size_t most) {
 
 std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Contract& c, double alpha) {
   if (!jittered(c)) return std::nullopt;
-  auto numbers = retries_of_one_law(c);
-  if (numbers.size() == 1) numbers = {1, 2, 4};  // decorrelated: each with the delay before it
+  // As for a value of ours, see fleet.cpp.
+  constexpr std::array<std::int64_t, 10> numbers{1, 2, 3, 4, 5, 6, 7, 8, 16, 33};
+  const double share = alpha / static_cast<double>(numbers.size() + 1);
   std::size_t most = 0;
   for (const std::int64_t retry : numbers) {
     std::vector<Drawn> draws;
+    Positions positions;
     for (const Seen* s : retries_of(all, c, retry)) {
       if (chained(c) && retry > 1 && !s->previous) continue;
       if (const auto law = law_of(c, retry, s->previous)) draws.push_back({ns(s->wait), *law});
+      if (retry == 2 && !chained(c) && s->previous) positions.add(c, *s->previous, s->wait);
     }
     most = std::max(most, draws.size());
-    if (const auto why = far_from_law(draws, alpha / static_cast<double>(numbers.size())))
-      return wrong_at(retry, draws.size(), *why);
+    if (const auto why = far_from_law(draws, share)) return wrong_at(retry, draws.size(), *why);
+    if (const auto why = positions.dependent(share))
+      return wrong_at(retry, draws.size(), "with retry 1 of the same call: " + *why);
   }
   return seen_enough(most);
 }

@@ -160,7 +160,7 @@ TEST(Recorded, ATraceNamesWhatItCannotShow) {
   auto trace =
       parse_trace("client,call,attempt,start,end,status\na,1,1,0s,0s,200\n", "t.csv", Duration::s(1));
   const OutsideResult result = check_trace("t.csv", std::move(*trace), {});
-  EXPECT_THAT(result.notes, testing::Contains(HasSubstr("degenerate-settings")));
+  EXPECT_THAT(result.coverage.not_tried, testing::Contains(HasSubstr("degenerate-settings")));
   for (const VerdictRow& row : result.rows) EXPECT_NE(row.verdict, Verdict::fails) << row.invariant->id;
 }
 

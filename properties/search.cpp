@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "policies/base/rng.hpp"
 
@@ -51,18 +52,23 @@ rc::Gen<std::size_t> attempt_index(std::size_t start) {
   });
 }
 
-std::string text(const Case& c) {
-  return fmt::format(
-      "attempt {}, seed {}, client {}, call {}, call started at {}, {} permille of the limit used, choice {}",
-      c.attempt, c.seed, c.client, c.call, to_string(c.started), c.permille, c.choice);
+// What was drawn, as far as it is not the least: complaints name the attempt and what they chose themselves.
+std::string drawn(const Case& c) {
+  std::vector<std::string> parts;
+  if (c.seed != 0) parts.push_back(fmt::format("seed {}", c.seed));
+  if (c.client != 0) parts.push_back(fmt::format("client {}", c.client));
+  if (c.call != 0) parts.push_back(fmt::format("call {}", c.call));
+  if (c.started != Duration{}) parts.push_back(fmt::format("call started at {}", to_string(c.started)));
+  return parts.empty() ? "" : fmt::format(" [{}]", fmt::join(parts, ", "));
 }
 
-// seed:case:path, the path being the number of the smaller case that was taken at each step.
-struct Token {
-  std::uint64_t seed = 0;
+// number:path, the path being the number of the smaller case that was taken at each step.
+struct Place {
   int number = 0;
   std::vector<std::size_t> path;
 };
+
+std::string to_string(const Place& p) { return fmt::format("{}:{}", p.number, fmt::join(p.path, ".")); }
 
 template <class Number>
 bool read_number(std::string_view& text, Number& into) {
@@ -72,38 +78,41 @@ bool read_number(std::string_view& text, Number& into) {
   return true;
 }
 
-std::optional<Token> parse_token(std::string_view text) {
-  Token token;
+std::optional<Place> parse_place(std::string_view text) {
+  Place place;
   const auto skip = [&text](char mark) {
     if (text.empty() || text.front() != mark) return false;
     text.remove_prefix(1);
     return true;
   };
-  if (!read_number(text, token.seed) || !skip(':') || !read_number(text, token.number) || !skip(':'))
+  // Every case before it has to be passed over: the limit of --cases.
+  if (!read_number(text, place.number) || !skip(':') || place.number < 0 || place.number > 1'000'000)
     return std::nullopt;
-  if (token.number < 0) return std::nullopt;
   while (!text.empty()) {
     std::size_t step = 0;
-    if (!token.path.empty() && !skip('.')) return std::nullopt;
+    if (!place.path.empty() && !skip('.')) return std::nullopt;
     if (!read_number(text, step)) return std::nullopt;
-    token.path.push_back(step);
+    place.path.push_back(step);
   }
-  return token;
+  return place;
 }
 
 class Search {
  public:
   Search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
-         const std::vector<std::int64_t>& first)
-      : trial_(trial), complaint_(complaint), numbers_(trial, first) {}
+         Blame blame, const std::vector<std::int64_t>& first)
+      : trial_(trial), complaint_(complaint), blame_(blame), numbers_(trial, first) {}
 
   Finding run() {
-    if (auto found = replayed()) return *found;
+    if (trial_.replay) return replayed();
     if (trial_.cases < 1) return {Verdict::unsure, "no case was tried", {}};
     rc::Random random(trial_.seed);
     for (int i = 0; i < trial_.cases; ++i) {
       const auto first = property(i)(random.split(), rc::kNominalSize);
-      if (fails(first)) return shrunk(first, {trial_.seed, i, {}});
+      if (!fails(first)) continue;
+      Finding found = shrunk(first, {i, {}});
+      found.counterexample.elsewhere = elsewhere();
+      return found;
     }
     return {};
   }
@@ -122,61 +131,79 @@ class Search {
       c.started = Duration::ns(*rc::gen::inRange<std::int64_t>(0, 100'000'000'000));
       c.permille = *rc::gen::inRange<std::int64_t>(0, 1'300);
       c.choice = *rc::gen::inRange<std::uint64_t>(0, 1'000'000);
+      if (trial_.trying) trial_.trying(fmt::format("attempt {}{}", c.attempt, drawn(c)));
       const auto wrong = complaint_(c);
       if (!wrong) return;
-      failed_ = fmt::format("{}: {}", text(c), *wrong);
+      failed_ = *wrong + drawn(c);
+      failed_attempt_ = c.attempt;
       RC_FAIL(failed_);
     });
   }
 
   static bool fails(const Property& p) { return p.value().result.type == rcd::CaseResult::Type::Failure; }
 
-  // The case of the token, if it still fails.
-  std::optional<Finding> replayed() {
-    if (!trial_.replay) return std::nullopt;
-    const auto token = parse_token(*trial_.replay);
-    if (!token) return Finding{Verdict::broken, fmt::format("'{}' is no token", *trial_.replay), {}};
-    rc::Random random(token->seed);
+  // The one case that is asked for.
+  Finding replayed() {
+    const auto place = parse_place(*trial_.replay);
+    if (!place) return {Verdict::broken, fmt::format("'{}' is the place of no case", *trial_.replay), {}};
+    rc::Random random(trial_.seed);
     rc::Random own = random.split();
-    for (int i = 0; i < token->number; ++i) own = random.split();
-    Property at = property(token->number)(own, rc::kNominalSize);
-    for (const std::size_t step : token->path) {
+    for (int i = 0; i < place->number; ++i) own = random.split();
+    Property at = property(place->number)(own, rc::kNominalSize);
+    for (const std::size_t step : place->path) {
       auto candidates = at.shrinks();
       rc::Maybe<Property> next;
       for (std::size_t i = 0; i <= step; ++i) next = candidates.next();
-      if (!next) break;
+      if (!next) return {};
       at = *next;
     }
-    if (!fails(at)) return std::nullopt;
-    return shrunk(at, *token);
+    if (!fails(at)) return {};
+    return {Verdict::fails, {}, {failed_, failed_, to_string(*place), {}, {}, {}}};
   }
 
-  Finding shrunk(const Property& first, Token token) {
-    Finding found{Verdict::fails, {}, {failed_, failed_, {}, {}}};
+  Finding shrunk(const Property& first, Place place) {
     if (trial_.first_failure) trial_.first_failure(failed_);
-    std::size_t place = 0;
+    Finding found{Verdict::fails, {}, {failed_, failed_, {}, {}, {}, {}}};
+    std::size_t next_place = 0;
     auto candidates = first.shrinks();
     for (int tried = 0; tried < trial_.shrinks; ++tried) {
       const auto next = candidates.next();
       if (!next) break;
       if (fails(*next)) {
         found.counterexample.shrunk = failed_;
-        token.path.push_back(place);
-        place = 0;
+        place.path.push_back(next_place);
+        next_place = 0;
         candidates = next->shrinks();
       } else {
-        ++place;
+        ++next_place;
       }
     }
-    found.counterexample.token =
-        fmt::format("{}:{}:{}", token.seed, token.number, fmt::join(token.path, "."));
+    found.counterexample.place = to_string(place);
     return found;
+  }
+
+  // Which of all cases fail.
+  std::string elsewhere() {
+    rc::Random random(trial_.seed);
+    std::set<std::int64_t> attempts;
+    int failed = 0;
+    for (int i = 0; i < trial_.cases; ++i) {
+      if (!fails(property(i)(random.split(), rc::kNominalSize))) continue;
+      ++failed;
+      attempts.insert(failed_attempt_);
+    }
+    std::string text = fmt::format("{} of {} cases fail", failed, trial_.cases);
+    if (blame_ == Blame::attempt)
+      text += fmt::format(", after attempts {}", ranges({attempts.begin(), attempts.end()}, 6));
+    return text;
   }
 
   const Trial& trial_;
   const std::function<std::optional<std::string>(const Case&)>& complaint_;
+  Blame blame_;
   Numbers numbers_;
   std::string failed_;  // the text of the case that failed last
+  std::int64_t failed_attempt_ = 0;
 };
 
 }  // namespace
@@ -207,9 +234,25 @@ std::size_t numbers_tried(bool jumps) {
   return static_cast<std::size_t>(std::upper_bound(all.begin(), all.end(), dense_to) - all.begin());
 }
 
+std::string ranges(const std::vector<std::int64_t>& numbers, std::size_t parts_most) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    parts.push_back(last == i ? std::to_string(numbers[i])
+                              : fmt::format("{}..{}", numbers[i], numbers[last]));
+    i = last + 1;
+  }
+  if (parts.size() > parts_most) {
+    parts.resize(parts_most);
+    parts.back() = fmt::format("... {}", numbers.back());
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
-               const std::vector<std::int64_t>& first) {
-  return Search(trial, complaint, first).run();
+               Blame blame, const std::vector<std::int64_t>& first) {
+  return Search(trial, complaint, blame, first).run();
 }
 
 }  // namespace retrygate

@@ -33,11 +33,18 @@ inline constexpr std::int64_t dense_to = 1100;
 const std::vector<std::int64_t>& attempt_numbers();
 std::size_t numbers_tried(bool jumps);  // how many of them, from the first
 
-// `complaint` returns what is wrong with a case, if anything. The first cases take the attempt numbers
-// `first`, as far as they lie within reach, the next one after the other all the rest, so that all are tried;
-// the rest of a case is drawn. A case to replay comes first. Deterministic, and bounded by trial.cases and
-// trial.shrinks. Unsure when there is no case at all.
+// "1..70, 96, 127..129": numbers that count on are joined. In at most so many parts, "1..70, ... 1100".
+std::string ranges(const std::vector<std::int64_t>& increasing, std::size_t parts_most = 100);
+
+// What tells the failing cases of an invariant apart: the attempt after which the delay is wrong, or several
+// things of which the number of the attempt need not be one.
+enum class Blame : std::uint8_t { attempt, several };
+
+// `complaint` returns what is wrong with a case, if anything, and names the attempt. The first cases take the
+// attempt numbers `first`, as far as they lie within reach, the next ones one after the other all the rest,
+// so that all are tried; the rest of a case is drawn. A case to replay is tried alone. Deterministic, and
+// bounded by trial.cases and trial.shrinks. Unsure when there is no case at all.
 Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
-               const std::vector<std::int64_t>& first = {});
+               Blame = Blame::several, const std::vector<std::int64_t>& first = {});
 
 }  // namespace retrygate

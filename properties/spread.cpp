@@ -126,4 +126,20 @@ std::optional<std::string> dependence(const Pairs& pairs, const DelayLaw& law, d
   return std::nullopt;
 }
 
+void Positions::add(const Contract& c, Duration first, Duration second) {
+  const auto one = support_of(c, 1, std::nullopt), two = support_of(c, 2, std::nullopt);
+  if (!one || !two || one->hi <= one->lo || two->hi <= two->lo) return;
+  const auto place = [](const Support& s, Duration d) {
+    return (static_cast<long double>(d.ns()) - s.lo) / (s.hi - s.lo);
+  };
+  pairs_.first.push_back(place(*one, first));
+  pairs_.second.push_back(place(*two, second));
+}
+
+std::optional<std::string> Positions::dependent(double alpha) const {
+  // Places of two intervals are equal by rounding alone: those are not counted (nothing lies below the cut).
+  const DelayLaw law{Support{0, 1, 0}, -1, 1};
+  return dependence(pairs_, law, alpha);
+}
+
 }  // namespace retrygate

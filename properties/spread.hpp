@@ -49,4 +49,15 @@ struct Pairs {
 // Equal delays more often than the law explains, or both sides together in the upper half, or never.
 std::optional<std::string> dependence(const Pairs&, const DelayLaw&, double alpha);
 
+// Retries 1 and 2 of the same calls, each by its place in its interval.
+class Positions {
+ public:
+  void add(const Contract&, Duration first, Duration second);
+  // Both sides together in the upper half, or never: the second delay follows from the first.
+  std::optional<std::string> dependent(double alpha) const;
+
+ private:
+  Pairs pairs_;
+};
+
 }  // namespace retrygate

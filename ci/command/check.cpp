@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ci/json_io.hpp"
 #include "ci/outside.hpp"
 
@@ -23,16 +25,32 @@ ExitCode check(CheckOptions options, const std::string& command) {
     errors.push_back({{"--contract", 1, 1},
                       fmt::format("'{}' states a contract of its own", others.front()),
                       "--contract is for exec:CMD and --trace"});
+  if (options.request.replay && (options.subjects.size() != 1 || !options.trace.empty()))
+    errors.push_back({{"--replay", 1, 1}, "a token is about one subject", "name that subject alone"});
   if (!errors.empty()) return refuse(errors);
   options.request.inconclusive = inconclusive(options.shown);
+  if (!options.no_save) options.request.cases_file = ".retrygate/cases.json";
+  // On the screen before smaller cases are tried: one of those may take long, or the program down with it.
+  options.request.first_failure = [](const std::string& subject, std::string_view invariant,
+                                     const std::string& unshrunk) {
+    fmt::print(stderr, "{}: {} fails: {}\n", subject, invariant, unshrunk);
+  };
   auto report = check_policies(subjects, options.request);
   if (!report) return refuse(report.error());
-  append(*report, check_programs(programs, contract, options.request));
+  const auto outside = check_programs(programs, contract, options.request);
+  if (!outside) return refuse(outside.error());
+  append(*report, *outside);
   if (!options.trace.empty()) {
     const auto recorded = check_recording(options.trace, contract, options.request);
     if (!recorded) return refuse(recorded.error());
     append(*report, *recorded);
   }
+  const auto fails = [](const VerdictRow& row) { return row.verdict == "fails"; };
+  if (options.request.replay && !report->verdicts.empty() &&
+      std::none_of(report->verdicts.begin(), report->verdicts.end(), fails))
+    report->notes.push_back(fmt::format("The case of the token does not fail: {} {}.",
+                                        report->verdicts.front().invariant,
+                                        report->verdicts.front().verdict));
   conclude(*report, options.request);
   report->run.suite = "check";
   report->run.command = command;

@@ -12,6 +12,7 @@ struct CheckOptions {
   std::vector<std::string> subjects;
   std::string contract, trace;
   CheckRequest request;
+  bool no_save = false;  // neither try nor keep cases that failed
   Shown shown{"text", "auto", "warn"};
 };
 // `command` repeats the run.

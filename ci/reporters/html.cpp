@@ -284,9 +284,11 @@ Section checks(const Report& report) {
     for (const VerdictRow& row : report.verdicts) {
       if (!is(row)) continue;
       std::string found = html(row.counterexample);
+      const bool shown = is_bad(row) || !row.waiver.empty();
       if (!row.waiver.empty()) found += fmt::format("<p>Waived {}</p>", html(row.waiver));
-      if ((is_bad(row) || !row.waiver.empty()) && !row.repeat.empty())
-        found += fmt::format("<pre>{}</pre>", html(row.repeat));
+      if (shown && !row.elsewhere.empty()) found += fmt::format("<p>Elsewhere: {}.</p>", html(row.elsewhere));
+      if (shown && !row.unshrunk.empty()) found += fmt::format("<p>First met: {}.</p>", html(row.unshrunk));
+      if (shown && !row.repeat.empty()) found += fmt::format("<pre>{}</pre>", html(row.repeat));
       all.rows.push_back({html(row.subject), verdict_html(row.verdict), html(row.invariant), html(row.level),
                           html(row.evidence), html(row.claim), found.empty() ? "-" : found});
     }
@@ -319,6 +321,13 @@ Section checks(const Report& report) {
   };
   names("Promises that hold", "holds");
   names("Not promised", "not-promised");
+  HtmlTable went{"", {"subject", "tried", "not tried"}, {}};
+  for (const CoverageRow& row : report.coverage) {
+    std::string not_tried;
+    for (const std::string& what : row.not_tried) not_tried += "<li>" + html(what) + "</li>";
+    went.rows.push_back({html(row.subject), html(row.tried), "<ul>" + not_tried + "</ul>"});
+  }
+  if (!went.rows.empty()) section.content += folded("How far the checks went", html(went));
   return section;
 }
 

@@ -71,9 +71,11 @@ Suite& suite(std::vector<Suite>& all, const std::string& name) {
 std::string render(const Report& report) {
   std::vector<Suite> suites;
   for (const VerdictRow& row : report.verdicts) {
-    const std::string text = row.counterexample.empty() ? ""
-                                                        : fmt::format("{}\n{}\nrepeat: {}", row.claim,
-                                                                      row.counterexample, row.repeat);
+    const std::string text =
+        row.counterexample.empty()
+            ? ""
+            : fmt::format("{}\n{}{}{}\nrepeat: {}", row.claim, row.counterexample,
+                          row.elsewhere.empty() ? "" : "\nelsewhere: ", row.elsewhere, row.repeat);
     suite(suites, "check " + row.subject)
         .add("check." + row.subject, row.invariant, kind_of(row),
              row.waiver.empty() ? fmt::format("{}: {}", row.verdict, row.claim)

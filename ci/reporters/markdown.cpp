@@ -150,6 +150,8 @@ std::string checks(const Report& report) {
       std::string line = fmt::format("- **{}** {} {}: {} {}{}\n", plain(row.subject), plain(row.verdict),
                                      plain(row.invariant), plain(row.claim), brief(row.counterexample),
                                      row.waiver.empty() ? "" : plain(" (waived " + row.waiver + ")"));
+      if (is_bad(row) && !row.elsewhere.empty())
+        line += fmt::format("  Elsewhere: {}.\n", plain(row.elsewhere));
       if (!row.repeat.empty()) line += fmt::format("  Repeat: {}\n", code(row.repeat));
       lines.add(line);
     }
@@ -157,6 +159,17 @@ std::string checks(const Report& report) {
   return fmt::format("\n{} of {} checks hold; the rest is not promised or listed here.\n\n", held,
                      report.verdicts.size()) +
          lines.text();
+}
+
+std::string coverage(const Report& report) {
+  Lines lines(for_the_rest);
+  for (const CoverageRow& row : report.coverage) {
+    std::string not_tried;
+    for (const std::string& what : row.not_tried)
+      not_tried += (not_tried.empty() ? "" : "<br>") + plain(what);
+    lines.add(fmt::format("| {} | {} | {} |\n", plain(row.subject), plain(row.tried), not_tried));
+  }
+  return folded("How far the checks went", "| subject | tried | not tried |\n|---|---|---|\n" + lines.text());
 }
 
 std::string growth(const Report& report) {
@@ -193,6 +206,7 @@ std::string render(const Report& report) {
   }
   out += rest.text();
   if (!report.verdicts.empty()) out += checks(report);
+  if (!report.coverage.empty()) out += coverage(report);
   Lines notes(for_the_rest);
   for (const std::string& note : report.notes) notes.add("\n" + brief(note) + "\n");
   out += notes.text();

@@ -1,6 +1,7 @@
 // The report for a terminal: at most 80 columns.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -10,6 +11,27 @@
 
 namespace retrygate::ci {
 namespace {
+
+// How far the checks went, once for all subjects that went equally far.
+std::string coverage_lines(const Report& report) {
+  std::vector<std::pair<CoverageRow, std::string>> groups;  // with the names of the subjects
+  for (const CoverageRow& row : report.coverage) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& g) {
+      return g.first.tried == row.tried && g.first.not_tried == row.not_tried;
+    });
+    if (same == groups.end())
+      groups.emplace_back(row, row.subject);
+    else
+      same->second += ", " + row.subject;
+  }
+  std::string out;
+  for (const auto& [row, names] : groups) {
+    if (groups.size() > 1) out += wrapped("  ", names + ":", 2);
+    out += wrapped("  tried: ", row.tried, 4);
+    for (const std::string& what : row.not_tried) out += wrapped("  not tried: ", what, 4);
+  }
+  return out;
+}
 
 std::string checks(const Report& report) {
   struct Tally {
@@ -29,8 +51,10 @@ std::string checks(const Report& report) {
     bad += "\n" + wrapped(fmt::format("{} {}: {} ({}, {})", row.subject, row.verdict, row.invariant,
                                       row.level, row.evidence),
                           2);
-    bad += wrapped("promised: " + row.claim, 4);
-    if (!row.counterexample.empty()) bad += wrapped("found: " + row.counterexample, 4);
+    bad += wrapped("    promised: ", row.claim, 6);
+    if (!row.counterexample.empty()) bad += wrapped("    found: ", row.counterexample, 6);
+    if (!row.elsewhere.empty()) bad += wrapped("    elsewhere: ", row.elsewhere, 6);
+    if (!row.unshrunk.empty()) bad += wrapped("    first met: ", row.unshrunk, 6);
     if (!row.waiver.empty()) bad += wrapped("waived " + row.waiver, 4);
     if (!row.repeat.empty()) bad += command_lines("    repeat: ", row.repeat, 6);
   }
@@ -39,7 +63,7 @@ std::string checks(const Report& report) {
     out += fmt::format("  {:<28} {:>2} hold, {:>2} not promised, {:>2} other\n", shortened(subject, 28),
                        tally.held, tally.not_promised, tally.other);
   }
-  return out + bad;
+  return out + bad + (report.coverage.empty() ? "" : "\n" + coverage_lines(report));
 }
 
 std::string heading(const ComparisonRow& row) {

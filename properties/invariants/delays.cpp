@@ -28,11 +28,17 @@ bool known(const Contract& c, const Step& step) {
 // Runs `judge` on the delay that follows the case's attempt, when there is one.
 template <class Judge>
 Finding each_delay(const Subject& subject, const Trial& trial, Judge judge) {
-  return search(trial, [&](const Case& c) -> Complaint {
-    const Walk done = walk(subject, c);
-    const Step* step = done.wait_after(c.attempt);
-    return step == nullptr ? Complaint{} : judge(*step);
-  });
+  return search(
+      trial,
+      [&](const Case& c) -> Complaint {
+        const Walk done = walk(subject, c);
+        const Step* step = done.wait_after(c.attempt);
+        if (step == nullptr) return {};
+        const Complaint why = judge(*step);
+        if (!why) return {};
+        return fmt::format("after attempt {} {}", c.attempt, *why);
+      },
+      Blame::attempt);
 }
 
 // A loop hands on what its last attempt brought, and sends no more after a success.
@@ -58,19 +64,24 @@ Complaint seen_by_the_caller(const Subject& subject, const Case& c) {
 Finding survives(const Subject& subject, const Trial& trial) {
   return search(trial, [&](const Case& c) -> Complaint {
     const Walk done = walk(subject, c);
-    if (done.raised) return fmt::format("the policy raised: {}", *done.raised);
-    if (subject.loop) return seen_by_the_caller(subject, c);
-    try {
-      Slot client = fresh_client(subject);
-      CallUnderTest call(subject, c, client);
-      const Decision after_success = call.succeed(1, Instant{c.started});
-      if (!after_success.stops()) return "a call that succeeded is sent again";
-    } catch (const std::exception& e) {
-      return fmt::format("told of a success, the policy raised: {}", e.what());
-    } catch (...) {
-      return "told of a success, the policy raised something that is no std::exception";
+    if (done.raised) {
+      const auto told = static_cast<std::int64_t>(done.steps.size()) + 1;
+      return fmt::format("told that attempt {} failed, it raised: {}",
+                         c.attempt <= dense_to ? told : c.attempt, *done.raised);
     }
-    return {};
+    if (subject.loop) return seen_by_the_caller(subject, c);
+    // A success ends the call, the first attempt's and a later one's.
+    const std::int64_t at = std::min<std::int64_t>(c.attempt, 40);
+    const std::array successes{Status::http(200), Status::http(204)};
+    const Status success = successes.at(pick(c, 0, successes.size()));
+    const Status failure = retryable(subject.contract);
+    const Walk told = drive(
+        subject, c, at, {[&](std::int64_t n, Instant) { return Scripted{{n < at ? failure : success}}; }});
+    if (told.raised) return fmt::format("told that attempt {} succeeded, it raised: {}", at, *told.raised);
+    const Step* sent_again = told.wait_after(at);
+    if (sent_again == nullptr) return {};
+    return fmt::format("attempt {} ended with {}, a success, and the call is sent again", at,
+                       to_string(success));
   });
 }
 
@@ -139,17 +150,24 @@ bool all_clients(const Subject& subject, Case c, Test test) {
 
 Finding not_zero(const Subject& subject, const Trial& trial) {
   const auto tick = static_cast<long double>(subject.contract.tick.ns());
-  return search(trial, [&](const Case& c) -> Complaint {
-    const Walk done = walk(subject, c);
-    const Step* step = done.wait_after(c.attempt);
-    if (step == nullptr || step->decision.delay() != Duration{} || !known(subject.contract, *step)) return {};
-    const auto own = support_of(subject.contract, step->attempt, step->previous);
-    if (!own || own->hi < 1) return {};
-    if (own->lo >= tick) return fmt::format("the delay is 0, where {} is configured", interval(*own));
-    const auto is_zero = [](Duration d) { return d == Duration{}; };
-    if (!all_clients(subject, c, is_zero)) return {};
-    return fmt::format("the delay of {} clients is 0, where {} is configured", clients_asked, interval(*own));
-  });
+  return search(
+      trial,
+      [&](const Case& c) -> Complaint {
+        const Walk done = walk(subject, c);
+        const Step* step = done.wait_after(c.attempt);
+        if (step == nullptr || step->decision.delay() != Duration{} || !known(subject.contract, *step))
+          return {};
+        const auto own = support_of(subject.contract, step->attempt, step->previous);
+        if (!own || own->hi < 1) return {};
+        if (own->lo >= tick)
+          return fmt::format("after attempt {} the delay is 0, where {} is configured", c.attempt,
+                             interval(*own));
+        const auto is_zero = [](Duration d) { return d == Duration{}; };
+        if (!all_clients(subject, c, is_zero)) return {};
+        return fmt::format("after attempt {} the delay of {} clients is 0, where {} is configured", c.attempt,
+                           clients_asked, interval(*own));
+      },
+      Blame::attempt);
 }
 
 bool has_a_delay(const Subject& s) {
@@ -212,10 +230,10 @@ Finding fits_timer(const Subject& subject, const Trial& trial) {
   const bool heeds = contract.retry_after && *contract.retry_after != RetryAfterRule::ignore;
   const std::array<std::string_view, 3> headers{"2147484", "86400", "9999999999"};
   return search(trial, [&](const Case& c) -> Complaint {
-    const auto judge = [&](Duration delay, const std::string& what) -> Complaint {
+    const auto judge = [&](Duration delay, std::int64_t attempt, const std::string& what) -> Complaint {
       if (delay <= *contract.timer_max) return {};
-      return fmt::format("{} the delay is {}, the timer holds {}", what, to_string(delay),
-                         to_string(*contract.timer_max));
+      return fmt::format("after attempt {}{} the delay is {}, the timer holds {}", attempt, what,
+                         to_string(delay), to_string(*contract.timer_max));
     };
     if (heeds && c.choice % 2 == 1) {
       const std::string_view header = headers.at(pick(c, 0, headers.size()));
@@ -224,11 +242,11 @@ Finding fits_timer(const Subject& subject, const Trial& trial) {
                               }});
       const Step* hinted = told.wait_after(1);
       if (hinted == nullptr) return {};
-      return judge(hinted->decision.delay(), fmt::format("after Retry-After '{}'", header));
+      return judge(hinted->decision.delay(), 1, fmt::format(" with Retry-After '{}'", header));
     }
     const Walk done = walk(subject, c);
     const Step* step = done.wait_after(c.attempt);
-    return step == nullptr ? Complaint{} : judge(step->decision.delay(), "");
+    return step == nullptr ? Complaint{} : judge(step->decision.delay(), c.attempt, "");
   });
 }
 
@@ -256,10 +274,14 @@ Finding degenerate(const Subject& subject, const Trial& trial) {
     const Step* step = done.wait_after(c.attempt);
     if (step == nullptr || !known(edge.contract, *step)) return {};
     const Duration delay = step->decision.delay();
-    if (delay < Duration{}) return fmt::format("with {} the delay is {}", edge.name, to_string(delay));
+    const auto say = [&](const std::string& expected) {
+      return fmt::format("with {} the delay after attempt {} is {}{}", edge.name, c.attempt, to_string(delay),
+                         expected);
+    };
+    if (delay < Duration{}) return say("");
     const auto own = support_of(edge.contract, step->attempt, step->previous);
     if (lawless || !own || own->holds(delay)) return {};
-    return fmt::format("with {} the delay is {}, outside {}", edge.name, to_string(delay), interval(*own));
+    return say(", outside " + interval(*own));
   };
   return search(trial, [&](const Case& c) -> Complaint {
     for (const Subject& edge : edges) {

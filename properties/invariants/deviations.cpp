@@ -19,7 +19,7 @@ Finding current(const Subject& subject, const Trial& trial) {
     const auto fail = [&](std::string_view what) {
       const std::string text =
           fmt::format("'{}' is listed as deviating ({}), {}", listed.invariant, listed.source, what);
-      return Finding{Verdict::fails, {}, {text, text, {}, {}}};
+      return Finding{Verdict::fails, {}, {text, text, {}, {}, {}, {}}};
     };
     if (invariant == nullptr || invariant->id == "deviation-current") return fail("which is no invariant");
     const VerdictRow row = check_one(*invariant, subject, options);

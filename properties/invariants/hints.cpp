@@ -148,7 +148,7 @@ std::string any_header(const Case& c, Instant now) {
                                                  "1",
                                                  "3",
                                                  "120",
-                                                 "007",
+                                                 "010",
                                                  "1.5",
                                                  "-5",
                                                  "+3",

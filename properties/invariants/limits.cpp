@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "properties/bounds.hpp"
 #include "properties/excuses.hpp"
 #include "properties/observe.hpp"
 #include "properties/walk.hpp"
@@ -12,8 +13,27 @@ namespace {
 
 using Complaint = std::optional<std::string>;
 
+// Failures of one kind, or of a new kind each time: all of them count.
+Walk of_any_kind(const Subject& subject, const Case& c) {
+  std::vector<Status> kinds;
+  for (const Status s :
+       {Status::http(503), Status::http(429), Status::http(500), Status::grpc(14),
+        Status::transport(TransportError::connection_reset), Status::transport(TransportError::timeout),
+        Status::transport(TransportError::connect_refused)}) {
+    if (!subject.contract.retry_on || subject.contract.retry_on->contains(s)) kinds.push_back(s);
+  }
+  if (kinds.empty()) return walk(subject, c);
+  const bool mixed = pick(c, 1, 2) == 1;
+  return drive(subject, c, c.attempt, {[&](std::int64_t n, Instant) {
+                 const auto place = mixed ? static_cast<std::size_t>(n) + 2 : std::size_t{2};
+                 return Scripted{{kinds[pick(c, place, kinds.size())]}};
+               }});
+}
+
 Finding attempts_exact(const Subject& subject, const Trial& trial) {
   const std::int64_t most = *subject.contract.max_attempts;
+  const bool kinds_are_promised = subject.contract.retry_on.has_value();
+  bool repeats = false, refuses = false;
   std::int64_t furthest = 0;  // attempt that was made
   std::optional<Stop> because;
   Finding found = search(
@@ -21,30 +41,44 @@ Finding attempts_exact(const Subject& subject, const Trial& trial) {
       [&](Case c) -> Complaint {
         // The attempts around the limit matter most: any number beyond it stands for the last one.
         c.attempt = std::min(c.attempt, most);
-        const Walk done = walk(subject, c);
+        // A loop does not say why it ends: without a promise about kinds it may be one that it does not
+        // repeat.
+        const bool any_kind =
+            pick(c, 0, 2) == 1 && c.attempt <= dense_to && (kinds_are_promised || !subject.loop);
+        const Walk done = any_kind ? of_any_kind(subject, c) : walk(subject, c);
         if (done.steps.empty()) return {};
         const Step& end = done.steps.back();
+        repeats = repeats || done.steps.size() > 1;
         if (end.attempt > furthest) {
           furthest = end.attempt;
           because = end.decision.stops() ? std::optional(end.decision.why()) : std::nullopt;
         }
         if (!end.decision.stops()) {
           if (end.attempt < most || done.raised) return {};
-          return fmt::format("attempt {} is not the last, although {} are promised", end.attempt, most);
+          return fmt::format("attempt {}{} is not the last, although {} are promised", end.attempt,
+                             any_kind ? ", after failures of one kind or several," : "", most);
         }
-        if (end.attempt == most ||
-            excused(subject.contract, end.decision.why(), circumstances_of(subject.contract, c, end)))
+        const Stop why = end.decision.why();
+        refuses = refuses || why == Stop::not_retryable;
+        if (end.attempt == most || excused(subject.contract, why, circumstances_of(subject.contract, c, end)))
           return {};
-        return fmt::format("stops after attempt {} of {} ({})", end.attempt, most,
-                           to_string(end.decision.why()));
+        // Which kinds are repeated is for all-retryable to say.
+        if (any_kind ? why == Stop::not_retryable || subject.loop.has_value()
+                     : why == Stop::not_retryable && !kinds_are_promised)
+          return {};
+        return fmt::format("stops after attempt {} of {} ({})", end.attempt, most, to_string(why));
       },
-      {most, most - 1});
-  if (found.verdict == Verdict::holds && furthest < most) {
-    found = {Verdict::unsure,
-             fmt::format("the last of {} attempts was not reached: none beyond {} was made{}", most, furthest,
-                         because ? fmt::format(" (stop: {})", to_string(*because)) : ""),
-             {}};
-  }
+      Blame::several, {most, most - 1});
+  if (found.verdict != Verdict::holds || trial.replay) return found;
+  if (most > 1 && !repeats && refuses && !kinds_are_promised)
+    return {Verdict::unsure,
+            "it repeats no failure that was tried: 'retry_on' in the contract says which ones it does",
+            {}};
+  if (furthest < most)
+    return {Verdict::unsure,
+            fmt::format("the last of {} attempts was not reached: none beyond {} was made{}", most, furthest,
+                        because ? fmt::format(" (stop: {})", to_string(*because)) : ""),
+            {}};
   return found;
 }
 
@@ -68,8 +102,20 @@ Finding deadline_respected(const Subject& subject, const Trial& trial) {
     // The caller's own deadline is the same one, where it is told at all.
     if (contract.deadline && pick(c, 0, 2) == 1) script.deadline = *contract.deadline;
     for (const Step& step : drive(watched, c, attempts, script).steps) {
-      if (step.decision.stops()) return {};
       const Duration used = step.ended - Instant{c.started};
+      if (step.decision.stops()) {
+        // Why a loop ends is not known. One attempt more, as long as these were, would still be in time.
+        if (watched.loop || step.decision.why() != Stop::deadline) return {};
+        const auto own = support_of(contract, step.attempt, step.previous);
+        if (!own) return {};
+        const long double needed = static_cast<long double>((used + failure.lasts + contract.tick).ns()) +
+                                   own->hi + own->slack + own->above;
+        if (needed >= static_cast<long double>(limit.ns())) return {};
+        return fmt::format(
+            "the call that started at {} is given up for lack of time after attempt {}, {} into "
+            "it: the limit is {}",
+            to_string(c.started), step.attempt, to_string(used), to_string(limit));
+      }
       const Duration next = used + step.decision.delay();
       if (next > elapsed || next >= deadline)
         return fmt::format("{} into the call attempt {} is followed by a wait of {}: beyond the limit of {}",
@@ -89,7 +135,8 @@ void add_limits(Shelf<Invariant>& shelf) {
              "takezoe/scala-retry#1", [](const Subject& s) { return s.contract.max_attempts.has_value(); },
              &attempts_exact});
   shelf.add({"deadline-respected", must, exact,
-             "No wait is begun whose next attempt would start beyond the time limit.",
+             "No wait is begun whose next attempt would start beyond the time limit, and no call is given up "
+             "for lack of time before.",
              "The caller is gone by then: the wait and the attempt are wasted.", "ihrwein/backoff#42",
              [](const Subject& s) { return s.contract.elapsed || s.contract.deadline; },
              &deadline_respected});

@@ -89,12 +89,16 @@ Finding no_unsafe_repeat(const Subject& subject, const Trial& trial) {
   return search(trial, [&](const Case& c) {
     return unless_raised([&]() -> Complaint {
       const Status status = statuses[pick(c, 0, statuses.size())];
-      Case first = c;
-      first.attempt = 1;
-      const auto a = answer(subject, first, {{status}, false});
-      if (!a || a->decision.stops()) return {};
-      return fmt::format("a request that is not idempotent ended with {}: {}", to_string(status),
-                         to_string(a->decision));
+      // At once, or after an attempt that never left and may be made again.
+      const std::int64_t at = 1 + static_cast<std::int64_t>(pick(c, 1, 2));
+      const Status harmless = Status::transport(TransportError::connect_refused);
+      const Walk done =
+          drive(subject, c, at,
+                {[&](std::int64_t n, Instant) { return Scripted{{n < at ? harmless : status}}; }, false});
+      const Step* repeated = done.wait_after(at);
+      if (repeated == nullptr) return {};
+      return fmt::format("attempt {} of a request that is not idempotent ended with {}: {}", at,
+                         to_string(status), to_string(repeated->decision));
     });
   });
 }

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Policies that no report is about: faulty ones, and unusual ones that are right. `trial.py NAME`, see
+trial_test.cpp. Each is a function of a call's memory and of what is told about the attempt that has ended."""
+import calendar
+import email.utils
+import math
+import os
+import random
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../../policies/adapters/python"))
+import protocol
+
+BASE_S, CAP_S, ATTEMPTS, LIMIT_S = 0.1, 5.0, 8, 30.0
+RETRIED = {408, 429, 500, 502, 503, 504}
+START_S = calendar.timegm((2026, 1, 1, 0, 0, 0))
+process = {"calls": 0, "draws": 0}
+
+
+def ceiling(n):
+    return min(CAP_S, BASE_S * 2 ** min(n - 1, 60))
+
+
+def full(n):
+    return random.uniform(0, ceiling(n))
+
+
+def over(n):
+    return n >= ATTEMPTS
+
+
+def header(told, shift_s=0, base=10):
+    """Seconds that a Retry-After asks for; None without one, or when it is malformed."""
+    text = told.get("retry_after", "").strip(" ")
+    if text.isascii() and text.isdigit():
+        octal = base == 8 and text.startswith("0") and all(c in "01234567" for c in text)
+        return int(text, 8 if octal else 10)
+    date = email.utils.parsedate_tz(text)
+    try:
+        return max(0, email.utils.mktime_tz(date) - START_S - told["now_ns"] / 1e9 + shift_s)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def hinted(told, asked_s):
+    own_s = ceiling(told["attempt"])
+    return "attempts" if over(told["attempt"]) else max(own_s, min(60, asked_s or 0))
+
+
+def tenths(call, told, n):
+    """Jitter in whole tenths of a second."""
+    return "attempts" if over(n) else random.randint(0, round(ceiling(n) * 10)) / 10
+
+
+def triangle(call, told, n):
+    return "attempts" if over(n) else random.triangular(0, ceiling(n))
+
+
+def sequence(call, told, n):
+    """Even steps of the golden section in place of draws: right for one client, in step for two."""
+    process["draws"] += 1
+    return "attempts" if over(n) else process["draws"] * 0.6180339887498949 % 1 * ceiling(n)
+
+
+def one_draw(call, told, n):
+    share = call.setdefault("share", random.random())
+    return "attempts" if over(n) else share * ceiling(n)
+
+
+def retry_3(call, told, n):
+    """The third retry comes out of half of its interval."""
+    return "attempts" if over(n) else random.uniform(0, ceiling(n) / (2 if n == 3 else 1))
+
+
+def only_http(call, told, n):
+    """Lost connections do not count."""
+    return "attempts" if over(n) and "status" in told else full(n)
+
+
+def per_kind(call, told, n):
+    kind = told.get("status", told.get("error"))
+    call[kind] = call.get(kind, 0) + 1
+    return "attempts" if over(call[kind]) else full(n)
+
+
+def tired(call, told, n):
+    """After 30 calls of the process delays double."""
+    if n == 1:
+        process["calls"] += 1
+        call["tired"] = process["calls"] > 30
+    return "attempts" if over(n) else min(CAP_S, full(n) * (2 if call["tired"] else 1))
+
+
+def second_call(call, told, n):
+    """A client's later calls wait twice as long."""
+    return "attempts" if over(n) else ceiling(n) * (2 if told["call"] > 0 else 1)
+
+
+def later_all(call, told, n):
+    if n == 1 and told.get("status") not in RETRIED:
+        return "not-retryable"
+    return "attempts" if over(n) else full(n)
+
+
+def later_unsafe(call, told, n):
+    if n == 1 and not told["idempotent"] and told.get("error") != "connect-refused":
+        return "not-retryable"
+    return "attempts" if over(n) else full(n)
+
+
+def absolute(call, told, n):
+    """The time of day is taken for the time that has passed."""
+    return "deadline" if told["now_ns"] / 1e9 + ceiling(n) > LIMIT_S else ceiling(n)
+
+
+def sum_of_waits(call, told, n):
+    """What the attempts take does not count against the limit."""
+    call["waited_s"] = call.get("waited_s", 0) + ceiling(n)
+    return "deadline" if call["waited_s"] > LIMIT_S else ceiling(n)
+
+
+def octal(call, told, n):
+    return hinted(told, header(told, base=8))
+
+
+def local_time(call, told, n):
+    """Dates are read an hour off."""
+    return hinted(told, header(told, shift_s=3600))
+
+
+def tls_raises(call, told, n):
+    return "attempts" if over(n) else {"tls": None}.get(told.get("error"), full(n)) + 0
+
+
+def plateau(call, told, n):
+    """Grows at every second retry."""
+    return min(CAP_S, BASE_S * 2 ** min((n - 1) // 2 * 2, 60))
+
+
+# ---- right, and unusual
+
+
+def right(call, told, n):
+    return "attempts" if over(n) else full(n)
+
+
+def floor(call, told, n):
+    return "attempts" if over(n) else random.uniform(0.05, ceiling(n))
+
+
+def one(call, told, n):
+    return "attempts"
+
+
+def zero(call, told, n):
+    return "attempts" if over(n) else 0
+
+
+def at_cap(call, told, n):
+    return "attempts" if over(n) else random.uniform(0, CAP_S)
+
+
+def point(call, told, n):
+    return "attempts" if over(n) else BASE_S
+
+
+def server(call, told, n):
+    """The server alone says when, and whether."""
+    asked_s = header(told)
+    if asked_s is None or asked_s > 60:
+        return "not-retryable"
+    return "attempts" if over(n) else asked_s
+
+
+def down(call, told, n):
+    return "attempts" if over(n) else math.floor(full(n) * 1000) / 1000
+
+
+def up(call, told, n):
+    return "attempts" if over(n) else math.ceil(full(n) * 1000) / 1000
+
+
+def polynomial(call, told, n):
+    return "attempts" if over(n) else min(60.0, 0.25 * n**1.5)
+
+
+def table(call, told, n):
+    return "attempts" if n > 5 else [0, 0.1, 1, 10, 60][n - 1]
+
+
+def elapsed(call, told, n):
+    wait_s = full(n)
+    used_s = (told["now_ns"] - told["started_ns"]) / 1e9
+    return "deadline" if used_s + wait_s > LIMIT_S else wait_s
+
+
+def new_call():
+    decide, call = globals()[sys.argv[1].replace("-", "_")], {}
+    return lambda told: decide(call, told, told["attempt"])
+
+
+protocol.serve(sys.argv[1], new_call)

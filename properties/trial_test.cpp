@@ -1,0 +1,255 @@
+// Policies that no report is about: faulty ones that have to be found, and unusual ones that are right and
+// must not be accused. As values here, as programs in fake/trial.py.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "policies/find_contract.hpp"
+#include "properties/check.hpp"
+#include "properties/mutants/mutant.hpp"
+#include "properties/outside.hpp"
+
+namespace retrygate {
+namespace {
+
+using Ids = std::set<std::string>;
+
+template <class Rows>
+Ids failing(const Rows& rows) {
+  Ids ids;
+  for (const VerdictRow& row : rows) {
+    EXPECT_NE(row.verdict, Verdict::broken) << row.invariant->id << ": " << row.note;
+    if (row.verdict == Verdict::fails) ids.insert(std::string(row.invariant->id));
+  }
+  return ids;
+}
+
+Contract full_jitter() {
+  Contract c = exponential(Duration::ms(100), 2, Duration::s(5), JitterKind::full);
+  c.max_attempts = 8;
+  return c;
+}
+Duration ceiling(std::int64_t n) {
+  return std::min(Duration::s(5), Duration::ms(100).scaled(
+                                      std::exp2(static_cast<double>(std::min<std::int64_t>(n, 40) - 1))));
+}
+
+// One function of everything that it is told, limits and successes included.
+struct Decides {
+  using Function = Decision (*)(Notes& client, Notes& call, const Attempt&, Rng&);
+  Contract promise;
+  Function decide;
+  using Client = Notes;
+  using Call = Notes;
+  Decision after(Client& client, Call& call, const Attempt& a, Rng& rng) const {
+    if (a.outcome.status.succeeded()) return Decision::stop(Stop::success);
+    return decide(client, call, a, rng);
+  }
+  Contract contract() const { return promise; }
+  bool operator==(const Decides& other) const { return promise == other.promise && decide == other.decide; }
+  friend std::string to_string(const Decides&) { return "decides"; }
+};
+
+Ids found(const Contract& promise, Decides::Function decide) {
+  return failing(check(subject_of("trial", Decides{promise, decide})));
+}
+
+TEST(Trial, OneDrawForAllRetriesOfACall) {
+  EXPECT_EQ(found(full_jitter(),
+                  [](Notes&, Notes& call, const Attempt& a, Rng& rng) {
+                    if (a.number >= 8) return Decision::stop(Stop::attempts);
+                    if (a.number == 1) call.tokens = rng.unit();
+                    return Decision::wait(ceiling(a.number).scaled(call.tokens));
+                  }),
+            Ids{"jitter-law"});
+}
+
+TEST(Trial, OneRetryIsDrawnFromHalfOfItsInterval) {
+  EXPECT_EQ(found(full_jitter(),
+                  [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+                    if (a.number >= 8) return Decision::stop(Stop::attempts);
+                    return Decision::wait(rng.between({}, ceiling(a.number) / (a.number == 3 ? 2 : 1)));
+                  }),
+            Ids{"jitter-law"});
+}
+
+TEST(Trial, OnlyFailuresOfHttpCount) {
+  const Ids ids = found(full_jitter(), [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+    if (a.number >= 8 && a.outcome.status.kind() == Status::Kind::http) return Decision::stop(Stop::attempts);
+    return Decision::wait(rng.between({}, ceiling(a.number)));
+  });
+  EXPECT_EQ(ids, Ids{"attempts-exact"});
+}
+
+TEST(Trial, EveryKindOfFailureHasItsOwnCount) {
+  const Ids ids = found(full_jitter(), [](Notes&, Notes& call, const Attempt& a, Rng& rng) {
+    // Of HTTP in `count`, of the others in `tokens`.
+    const bool http = a.outcome.status.kind() == Status::Kind::http;
+    const double made = http ? static_cast<double>(++call.count) : ++call.tokens;
+    if (made >= 8) return Decision::stop(Stop::attempts);
+    return Decision::wait(rng.between({}, ceiling(a.number)));
+  });
+  EXPECT_EQ(ids, Ids{"attempts-exact"});
+}
+
+// Time since the start of the process is taken for time since the start of the call.
+TEST(Trial, TheClockIsTakenForTheTimeThatHasPassed) {
+  Contract promise = exponential(Duration::ms(100), 2, Duration::s(5), JitterKind::none);
+  promise.elapsed = Duration::s(30);
+  const Ids ids = found(promise, [](Notes&, Notes&, const Attempt& a, Rng&) {
+    const Duration wait = ceiling(a.number);
+    if (a.finished.since_start + wait > Duration::s(30)) return Decision::stop(Stop::deadline);
+    return Decision::wait(wait);
+  });
+  EXPECT_THAT(ids, testing::Contains("deadline-respected"));
+  EXPECT_THAT(ids, testing::Contains("clock-independent"));
+}
+
+TEST(Trial, ASecondAttemptIsSentAgainWhateverItWas) {
+  Contract promise = full_jitter();
+  promise.idempotent_only = true;
+  const Ids ids = found(promise, [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+    const bool left = a.outcome.status != Status::transport(TransportError::connect_refused);
+    if (a.number == 1 && !a.idempotent && left) return Decision::stop(Stop::not_retryable);
+    if (a.number >= 8) return Decision::stop(Stop::attempts);
+    return Decision::wait(rng.between({}, ceiling(a.number)));
+  });
+  EXPECT_EQ(ids, Ids{"no-unsafe-repeat"});
+}
+
+struct ForgetsSuccess {
+  Contract promise;
+  using Client = Stateless;
+  using Call = Stateless;
+  Decision after(Client&, Call&, const Attempt& a, Rng& rng) const {
+    if (a.outcome.status.succeeded() && a.number < 3) return Decision::stop(Stop::success);
+    if (a.number >= 8) return Decision::stop(Stop::attempts);
+    return Decision::wait(rng.between({}, ceiling(a.number)));
+  }
+  Contract contract() const { return promise; }
+  bool operator==(const ForgetsSuccess&) const = default;
+  friend std::string to_string(const ForgetsSuccess&) { return "forgets"; }
+};
+
+TEST(Trial, AThirdSuccessIsNone) {
+  EXPECT_THAT(failing(check(subject_of("trial", ForgetsSuccess{full_jitter()}))),
+              testing::Contains("survives"));
+}
+
+// ---- right, and unusual
+
+TEST(Trial, RightAndUnusualIsNotAccused) {
+  const auto innocent = [](const char* what, const Contract& promise, Decides::Function decide) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      Options options;
+      options.seed = Seed{seed};
+      EXPECT_EQ(failing(check(subject_of("trial", Decides{promise, decide}), options)), Ids{}) << what;
+    }
+  };
+  Contract bounded;
+  bounded.cap = Duration::s(5);
+  bounded.max_attempts = 8;
+  innocent("full jitter above a floor, which no contract expresses", bounded,
+           [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+             if (a.number >= 8) return Decision::stop(Stop::attempts);
+             return Decision::wait(rng.between(Duration::ms(50), ceiling(a.number)));
+           });
+  Contract server;
+  server.retry_after = RetryAfterRule::exact_or_stop;
+  server.retry_after_max = Duration::s(60);
+  server.max_attempts = 8;
+  innocent("the server alone decides when, and whether", server, [](Notes&, Notes&, const Attempt& a, Rng&) {
+    const auto asked = a.outcome.retry_after;
+    if (!asked || *asked > Duration::s(60)) return Decision::stop(Stop::not_retryable);
+    return a.number >= 8 ? Decision::stop(Stop::attempts) : Decision::wait(*asked);
+  });
+  Contract one = full_jitter();
+  one.max_attempts = 1;
+  innocent("one attempt", one,
+           [](Notes&, Notes&, const Attempt&, Rng&) { return Decision::stop(Stop::attempts); });
+  Contract at_the_cap = exponential(Duration::s(5), 2, Duration::s(5), JitterKind::full);
+  innocent("the cap is reached at once", at_the_cap, [](Notes&, Notes&, const Attempt&, Rng& rng) {
+    return Decision::wait(rng.between({}, Duration::s(5)));
+  });
+  Contract point;
+  point.base = point.cap = Duration::ms(100);
+  point.jitter = Jitter{JitterKind::decorrelated, 0, {}};
+  innocent("decorrelated, as high as its base", point,
+           [](Notes&, Notes&, const Attempt&, Rng&) { return Decision::wait(Duration::ms(100)); });
+  innocent("no delay at all", constant({}), [](Notes&, Notes&, const Attempt& a, Rng&) {
+    return a.number >= 20 ? Decision::stop(Stop::attempts) : Decision::wait({});
+  });
+  Contract timed = exponential(Duration::ms(100), 2, Duration::s(5), JitterKind::full);
+  timed.deadline = Duration::s(10);
+  innocent("gives up when the next attempt, made as long as this one, would end too late", timed,
+           [](Notes&, Notes& call, const Attempt& a, Rng& rng) {
+             const Duration lasted = a.finished - (a.number == 1 ? a.call_started : call.at);
+             call.last = std::max(call.last, lasted);
+             const Duration wait = rng.between({}, ceiling(a.number));
+             if (a.finished - a.call_started + wait + call.last >= Duration::s(10))
+               return Decision::stop(Stop::deadline);
+             call.at = a.finished + wait;
+             return Decision::wait(wait);
+           });
+}
+
+// ---- as programs
+
+const std::string trial = RETRYGATE_SOURCE_DIR "/properties/fake/trial.py";
+
+bool has_python() { return std::system("python3 --version >/dev/null 2>&1") == 0; }
+
+OutsideResult asked(const std::string& name, const std::string& contract) {
+  const auto promise = find_contract(RETRYGATE_SOURCE_DIR "/properties/fake/trial.toml#" + contract, {});
+  EXPECT_TRUE(promise) << to_string(promise.error());
+  OutsideOptions options;
+  options.contract_text = &promise->source;
+  options.limits.answer = Duration::s(60);  // an interpreter may start slowly
+  const std::string command = fmt::format("python3 '{}' {}", trial, name);
+  auto result = check_program("exec:" + command, command, promise->contract, options);
+  EXPECT_TRUE(result) << name << ": " << to_string(result.error());
+  return result ? std::move(*result) : OutsideResult{};
+}
+
+TEST(Trial, FaultyProgramsAreFound) {
+  if (!has_python()) GTEST_SKIP() << "no python3 here";
+  const std::vector<std::array<const char*, 3>> faulty{{"tenths", "full", "jitter-law"},
+                                                       {"triangle", "full", "jitter-law"},
+                                                       {"sequence", "full", "instances-independent"},
+                                                       {"one-draw", "full", "jitter-law"},
+                                                       {"retry-3", "full", "jitter-law"},
+                                                       {"only-http", "full", "attempts-exact"},
+                                                       {"per-kind", "full", "attempts-exact"},
+                                                       {"tired", "full", "jitter-law"},
+                                                       {"second-call", "none", "calls-isolated"},
+                                                       {"later-all", "full-on", "only-retryable"},
+                                                       {"later-unsafe", "full-safe", "no-unsafe-repeat"},
+                                                       {"absolute", "elapsed", "deadline-respected"},
+                                                       {"sum-of-waits", "elapsed", "deadline-respected"},
+                                                       {"octal", "hint", "retry-after-parsed"},
+                                                       {"local-time", "hint", "retry-after-parsed"},
+                                                       {"tls-raises", "full", "survives"},
+                                                       {"plateau", "none", "growth-law"}};
+  for (const auto& [name, contract, killer] : faulty)
+    EXPECT_THAT(failing(asked(name, contract).rows), testing::Contains(killer)) << name;
+}
+
+TEST(Trial, UnusualProgramsAreNotAccused) {
+  if (!has_python()) GTEST_SKIP() << "no python3 here";
+  const std::vector<std::array<const char*, 2>> right{
+      {"right", "full"},    {"floor", "floor"},           {"one", "one"},       {"zero", "zero"},
+      {"at-cap", "at-cap"}, {"point", "point"},           {"server", "server"}, {"down", "ms"},
+      {"up", "ms"},         {"polynomial", "polynomial"}, {"table", "table"},   {"elapsed", "elapsed-full"}};
+  for (const auto& [name, contract] : right) {
+    const OutsideResult result = asked(name, contract);
+    EXPECT_EQ(failing(result.rows), Ids{}) << name;
+    EXPECT_LE(result.decisions, 60'000) << name;
+  }
+}
+
+}  // namespace
+}  // namespace retrygate
