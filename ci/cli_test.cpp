@@ -202,6 +202,41 @@ TEST_F(Cli, ASignalLeavesNoHalfFile) {
   }
 }
 
+TEST_F(Cli, AnEmptyNameIsNoFile) {
+  expect_refused("gate jitter-removed --baseline ''", {"--baseline: the name is empty"});
+  expect_refused("gate jitter-removed --out ''", {"--out: the name is empty"});
+  expect_refused("check full-jitter --seed -1", {"--seed"});
+}
+
+TEST_F(Cli, MergeDoesNotWriteOverItsParts) {
+  const std::string sweep =
+      "sim --policy fixed --scenario outage-then-limit --metric requests --format json --seeds ";
+  ASSERT_EQ(cli(sweep + "1..2 --shard 1/2 --out 1.json").code, 0);
+  ASSERT_EQ(cli(sweep + "1..2 --shard 2/2 --out 2.json").code, 0);
+  const std::string before = contents(path("1.json"));
+  expect_refused("merge 1.json 2.json --out ./1.json", {"'./1.json' is one of the files to merge"});
+  EXPECT_EQ(contents(path("1.json")), before);
+}
+
+TEST_F(Cli, AGrowthByTableNeedsOne) {
+  for (const char* policy : {"full-jitter:growth=table", "full-jitter:growth=table,table=1s"})
+    expect_refused(std::string("show ") + policy, {"'table'"});
+  file("t.toml", "[policy.a]\nkind = \"full-jitter\"\ngrowth = \"table\"\ntable = [1, {}, [\"1s\"]]\n");
+  expect_refused("check t.toml#a", {"t.toml:4:10: error: a delay in 'table' must be a duration"});
+}
+
+TEST_F(Cli, AnImportReplacesNoFileUnasked) {
+  file(
+      "service.json",
+      R"({"methodConfig": [{"name": [{"service": "s"}], "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.1s", )"
+      R"("maxBackoff": "1s", "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE"]}}]})");
+  file("policies.toml", "# mine\n");
+  expect_refused("import grpc service.json --out policies.toml", {"policies.toml: error: ", "--force"});
+  EXPECT_EQ(contents(path("policies.toml")), "# mine\n");
+  EXPECT_EQ(cli("import grpc service.json --out policies.toml --force").code, 0);
+  EXPECT_THAT(contents(path("policies.toml")), HasSubstr("[policy."));
+}
+
 // Ctrl-C keeps the seeds that are finished, and nothing takes them for all that were asked for.
 TEST_F(Cli, AnInterruptedSweepSaysThatSeedsAreMissing) {
   bool sent = false;

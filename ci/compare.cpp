@@ -124,12 +124,10 @@ std::string judged(const ComparisonRow& row, const Asked& asked) {
   if (row.verdict == "inconclusive")
     answer = "these seeds do not decide it" +
              (row.seeds_needed ? fmt::format("; about {} would", *row.seeds_needed) : std::string());
-  else if (asking == not_worse)
-    answer = row.verdict == "pass" ? "it is not" : "it is" + p;
-  else if (asking == better)
-    answer = row.verdict == "pass" ? "it is" : "it is not" + p;
+  else if (asking == not_worse || asking == better)
+    answer = row.verdict == "pass" ? "that holds" : "that does not hold" + p;
   else
-    answer = row.verdict == "pass" ? "it is"
+    answer = row.verdict == "pass" ? "that holds"
              : changed(row)        ? fmt::format("changed, it is better by more than {}{}", margin, p)
                                    : fmt::format("it is worse by more than {}{}", margin, p);
   return fmt::format("; asked: {}: {}.", question, answer);

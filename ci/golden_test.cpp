@@ -375,7 +375,7 @@ const std::map<std::string, std::string> not_run = {
     {"cmake --preset package && cmake --build --preset package", "builds the project"},
     {"retrygate check --trace attempts.csv --contract contract.toml",
      "needs the reader's recording; recorded_test.cpp has some"},
-    {"retrygate import envoy route.yaml --out policies.toml",
+    {"retrygate import envoy route.yaml --out imported.toml",
      "needs the reader's route.yaml; importers_test.cpp reads such files"},
     {"retrygate reproduce all", "claims_test.cpp holds every row of it to figures from elsewhere"},
     {"retrygate check 'exec:python3 policies/adapters/examples/full_jitter.py' --contract "

@@ -88,9 +88,9 @@ Report generated(std::size_t policies, std::size_t metrics, std::size_t seeds) {
           "worse than the baseline by 6.2 % (90 % interval +3.2 % to +9.2 %); asked: not worse by more than "
           "10%: ";
       row.headline +=
-          row.verdict == "pass" ? "it is not."
+          row.verdict == "pass" ? "that holds."
           : row.verdict == "fail"
-              ? "it is (adjusted p = 0.0123)."
+              ? "that does not hold (adjusted p = 0.0123)."
               : "these seeds do not decide it; about 400 would. The signed rank test disagrees: by it "
                 "this would be pass (p = 0.012); bootstrap-t decides.";
       for (const char* test : {"Student's t", "signed rank", "sign flips"})

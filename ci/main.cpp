@@ -103,6 +103,13 @@ struct Run {
 
 // Options that several subcommands have, worded once.
 
+// A script whose variable is not set passes an empty name; that must not mean "no file".
+const CLI::Validator& some_name() {
+  static const CLI::Validator check(
+      [](std::string& text) { return text.empty() ? std::string("the name is empty") : std::string(); }, "");
+  return check;
+}
+
 void format_option(CLI::App& command, std::string& into) {
   command.add_option("--format", into, "text or json")->check(CLI::IsMember({"text", "json"}));
 }
@@ -195,7 +202,8 @@ void add_check(CLI::App& app, Run& run) {
       "--contract", into->contract,
       "what exec:CMD or the recording promises: FILE.toml, FILE.json, FILE.toml#NAME, or JSON");
   command.add_option("--trace", into->trace, "a recording of a real client: FILE.csv");
-  command.add_option("--seed", into->request.seed, "of the generated cases (1)");
+  command.add_option("--seed", into->request.seed, "of the generated cases (1)")
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--cases", into->request.cases, "generated cases per invariant (200)")
       ->check(CLI::Range(1, 1'000'000));
   command.add_option("--only", into->request.only, "these invariants alone")->delimiter(',');
@@ -246,7 +254,8 @@ void add_import(CLI::App& app, Run& run) {
   command.add_option("KIND", into->kind, "grpc, envoy, step-functions or gateway")->required();
   command.add_option("FILE", into->file, "the configuration (JSON, or YAML for envoy and gateway)")
       ->required();
-  command.add_option("--out", into->out, "write the policies to this TOML file instead");
+  command.add_option("--out", into->out, "write the policies to this TOML file instead")->check(some_name());
+  command.add_flag("--force", into->force, "replace that file if it is there");
   command.callback([into, &run] { run.code = import_settings(*into); });
 }
 
@@ -260,7 +269,7 @@ void add_sim(CLI::App& app, Run& run) {
   command.add_option("--set", into->set,
                      "key=value of the scenario, for example clients=2000; may be repeated");
   threads_option(command, into->threads);
-  command.add_option("--out", into->out, "write to this file instead");
+  command.add_option("--out", into->out, "write to this file instead")->check(some_name());
   command.add_option("--format", into->format, "text (means), or every seed: json, jsonl or csv")
       ->check(CLI::IsMember({"text", "json", "jsonl", "csv"}));
   command.add_option("--shard", into->shard,
@@ -276,7 +285,7 @@ void add_merge(CLI::App& app, Run& run) {
   const auto into = std::make_shared<MergeOptions>();
   CLI::App& command = *app.add_subcommand("merge", "join the sample files of all parts of a sim --shard");
   command.add_option("FILE", into->files, "files of sim --format json --shard i/n, in any order")->required();
-  command.add_option("--out", into->out, "write to this file instead");
+  command.add_option("--out", into->out, "write to this file instead")->check(some_name());
   command.callback([into, &run] { run.code = merge(*into); });
 }
 
@@ -300,11 +309,13 @@ void add_gate(CLI::App& app, Run& run) {
       "gate", "decide whether a change of policy may be merged: exit 0 pass, 1 fail, 3 inconclusive");
   command.add_option("SUITE", into->suite, "a suite file, or a shipped one: default, jitter-removed");
   CLI::Option* baseline =
-      command.add_option("--baseline", into->baseline, "compare with the samples that this file stores");
+      command.add_option("--baseline", into->baseline, "compare with the samples that this file stores")
+          ->check(some_name());
   command.add_flag("--update-baseline", into->update, "write that file anew and decide nothing")
       ->needs(baseline);
   until_decided_options(command, into->until_decided, into->budget).excludes(baseline);
-  command.add_option("--out", into->out, "write all reports and the samples into this folder");
+  command.add_option("--out", into->out, "write all reports and the samples into this folder")
+      ->check(some_name());
   threads_option(command, into->threads);
   progress_option(command, into->progress);
   shown_options(command, into->shown);
@@ -336,7 +347,8 @@ void add_compare(CLI::App& app, Run& run) {
                                         "an id of `list methods` that decides; paired-mean by default")
                             ->excludes(over);
   until_decided_options(command, into->until_decided, into->budget).excludes(over)->excludes(method);
-  command.add_option("--out", into->out, "write all reports and the samples into this folder");
+  command.add_option("--out", into->out, "write all reports and the samples into this folder")
+      ->check(some_name());
   threads_option(command, into->threads);
   progress_option(command, into->progress);
   shown_options(command, into->shown);
@@ -361,7 +373,7 @@ void add_sensitivity(CLI::App& app, Run& run) {
                      "settings tried together, a power of 2: fewer than all make a fraction");
   command.add_option("--set", request.overrides, "key=value of the scenario; may be repeated");
   threads_option(command, request.threads);
-  command.add_option("--out", into->out, "write text and JSON into this folder");
+  command.add_option("--out", into->out, "write text and JSON into this folder")->check(some_name());
   format_option(command, into->format);
   command.callback([into, &run] { run.code = explore(*into); });
 }

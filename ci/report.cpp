@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ci/samples.hpp"
@@ -9,6 +10,11 @@
 namespace retrygate::ci {
 
 std::string_view verdict_word(const Report& report) {
+  // Estimates alone: nothing was asked, so nothing passed.
+  const auto judged = [](const ComparisonRow& row) { return row.margin_amount.has_value(); };
+  if (report.code == ExitCode::pass && report.verdicts.empty() && !report.comparisons.empty() &&
+      std::none_of(report.comparisons.begin(), report.comparisons.end(), judged))
+    return "none, as no margin was given";
   return report.code == ExitCode::pass && report.undecided ? word(ExitCode::inconclusive) : word(report.code);
 }
 

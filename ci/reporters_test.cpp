@@ -113,6 +113,33 @@ TEST(Sarif, OneResultForEveryBrokenPromiseAtItsLine) {
   EXPECT_NE(print(rendered("sarif", other)), print(rendered("sarif", sample_report())));
 }
 
+// An effect of three margins comes before a larger number that is one of its margins; a path is shown as the
+// checkout has it.
+TEST(Github, TheWorstComesFirstWhateverItsUnit) {
+  Report report = sample_report();
+  report.verdicts.clear();
+  ComparisonRow shares = report.comparisons[0];
+  shares.metric = "collapse";
+  shares.effect = 0.3;
+  shares.margin_amount = 0.1;
+  shares.where.file = "retry/../policies.toml";
+  report.comparisons[0].margin_amount = 40;  // gave_up: +40
+  report.comparisons.push_back(shares);
+  const std::string text = rendered("github", report);
+  EXPECT_LT(text.find("collapse"), text.find("gave_up")) << text;
+  EXPECT_EQ(text.find(".."), std::string::npos) << text;
+}
+
+TEST(Reports, EstimatesAlonePassNothing) {
+  Report report = sample_report();
+  report.verdicts.clear();
+  report.code = ExitCode::pass;
+  for (ComparisonRow& row : report.comparisons) row.margin_amount.reset();
+  EXPECT_EQ(verdict_word(report), "none, as no margin was given");
+  report.comparisons[0].margin_amount = 0.5;
+  EXPECT_EQ(verdict_word(report), "pass");
+}
+
 // A path is no URI: spaces, percent signs and what is not ASCII are encoded, dots are resolved.
 TEST(Sarif, AFileIsNamedByAUri) {
   Report report = sample_report();

@@ -66,7 +66,7 @@ TEST(SharesInSuites, TheSentenceCountsSeeds) {
                 "yes in 0 of 60 seeds, with the baseline in 60: worse than the baseline by 100.0 points"),
             std::string::npos)
       << row.headline;
-  EXPECT_NE(row.headline.find("asked: not worse by more than 5 points: it is (adjusted p = "),
+  EXPECT_NE(row.headline.find("asked: not worse by more than 5 points: that does not hold (adjusted p = "),
             std::string::npos)
       << row.headline;
   EXPECT_NE(row.headline.find("0 of 60 seeds turned from no to yes, 60 from yes to no"), std::string::npos)

@@ -9,6 +9,7 @@
 #include "ci/figures.hpp"
 #include "ci/gate.hpp"
 #include "ci/waivers.hpp"
+#include "policies/base/testing.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -161,10 +162,8 @@ constexpr std::string_view always_500ms =
 class SuiteFolder : public testing::Test {
  protected:
   SuiteFolder() {
-    std::filesystem::create_directories(folder_);
     write("log.csv", "client,call,attempt,start,end,status\na,1,1,0s,0s,503\na,1,2,8s,8s,200\n");
   }
-  ~SuiteFolder() override { std::filesystem::remove_all(folder_); }
   void write(const std::string& name, std::string_view text) { std::ofstream(folder_ / name) << text; }
   Result<GateRun> gate(std::string_view text, std::chrono::sys_days today = 2027y / 1 / 1) {
     write("s.toml", text);
@@ -180,8 +179,8 @@ class SuiteFolder : public testing::Test {
     }
     return nullptr;
   }
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
-                                  testing::UnitTest::GetInstance()->current_test_info()->name();
+  Scratch scratch_;
+  std::filesystem::path folder_ = scratch_.path();
 };
 
 TEST_F(SuiteFolder, AWaiverOfARecordingHoldsWhereverTheSuiteIs) {
@@ -284,7 +283,7 @@ TEST(Questions, EachHasItsOwnAnswers) {
       << headline(better);
   const auto same = asked("equivalent", "full-jitter", "full-jitter");
   EXPECT_EQ(same->report.code, ExitCode::pass);
-  EXPECT_NE(headline(same).find("asked: the same within 0.5: it is."), std::string::npos) << headline(same);
+  EXPECT_NE(headline(same).find("asked: the same within 0.5: that holds."), std::string::npos) << headline(same);
 }
 
 // What does not change does not get better, by whatever margin: 0, an amount, a share.
@@ -293,7 +292,7 @@ TEST(Questions, AnUnchangedPolicyIsNotBetter) {
     const auto run = asked("better", "full-jitter", "full-jitter", margin);
     EXPECT_EQ(run->report.comparisons[0].method, "unchanged");
     EXPECT_EQ(run->report.code, ExitCode::violation) << margin;
-    EXPECT_NE(run->report.comparisons[0].headline.find(": it is not."), std::string::npos)
+    EXPECT_NE(run->report.comparisons[0].headline.find(": that does not hold"), std::string::npos)
         << run->report.comparisons[0].headline;
   }
   // Neither does another policy whose every seed has the same result: both of these lose no call.

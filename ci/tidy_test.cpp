@@ -167,6 +167,7 @@ const std::vector<Ban> bans = {
     // The watch over a foreign process lives in real time.
     {"clock_gettime", "virtual time only", {"policies/process.cpp"}},
     {"std::regex", "slow to compile and to run", {}},
+    {"TempDir(", "tests run beside each other: Scratch is a folder of its own", {}},
     {"using namespace std;", "names say where they come from", {}},
 };
 

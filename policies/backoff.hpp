@@ -64,6 +64,7 @@ inline Duration ceiling(const Backoff& law, std::int64_t n) {
                                  ? power(static_cast<double>(n), static_cast<std::int64_t>(law.exponent))
                                  : std::pow(static_cast<double>(n), law.exponent));
     case GrowthKind::table:
+      if (law.table.empty()) return {};  // of settings that are refused
       return law
           .table[static_cast<std::size_t>(std::min(n, static_cast<std::int64_t>(law.table.size())) - 1)];
   }

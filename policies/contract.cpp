@@ -341,7 +341,7 @@ void judge(Reader& table, const Contract& c) {
     if (c.cap) finer("cap", *c.cap);
     for (const Duration d : c.table.value_or(std::vector<Duration>{})) finer("table", d);
   }
-  if (c.cap && c.table && c.growth == GrowthKind::table && !table.has("cap")) {
+  if (c.cap && c.table && !c.table->empty() && c.growth == GrowthKind::table && !table.has("cap")) {
     const Duration longest = *std::max_element(c.table->begin(), c.table->end());
     if (longest > *c.cap)
       table.fail("table",

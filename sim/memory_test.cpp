@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "policies/base/testing.hpp"
+
 namespace retrygate {
 namespace {
 
 class Memory : public testing::Test {
  protected:
-  Memory() { std::filesystem::remove_all(root_); }
-  ~Memory() override { std::filesystem::remove_all(root_); }
   void file(const std::string& path, const std::string& text) {
     std::filesystem::create_directories((root_ + path).substr(0, (root_ + path).rfind('/')));
     std::ofstream(root_ + path) << text;
@@ -19,7 +19,8 @@ class Memory : public testing::Test {
   double limit() const { return memory_limit_bytes(root_); }
 
  private:
-  std::string root_ = testing::TempDir() + "control-groups";
+  Scratch scratch_;
+  std::string root_ = scratch_.path();
 };
 
 TEST_F(Memory, WithoutAControlGroupItIsTheMachine) {

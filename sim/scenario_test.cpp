@@ -7,14 +7,13 @@
 #include <fstream>
 
 #include "sim/testing.hpp"
+#include "policies/base/testing.hpp"
 
 namespace retrygate {
 namespace {
 
 class ScenarioFiles : public testing::Test {
  protected:
-  ScenarioFiles() { std::filesystem::create_directories(folder_); }
-  ~ScenarioFiles() override { std::filesystem::remove_all(folder_); }
   void file(const std::string& name, const std::string& text) { std::ofstream(folder_ + name) << text; }
   Result<Scenario> read(const std::vector<std::string>& overrides = {}) {
     return find_scenario(folder_ + "s.toml", {"test", 1, 1}, overrides);
@@ -27,7 +26,8 @@ class ScenarioFiles : public testing::Test {
     for (const std::string& part : parts)
       EXPECT_NE(refusal(overrides).find(part), std::string::npos) << refusal(overrides);
   }
-  const std::string folder_ = testing::TempDir() + "scenario-files/";
+  const Scratch scratch_;
+  const std::string folder_ = scratch_.path() / "";
 };
 
 const std::string world = R"(

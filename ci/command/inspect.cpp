@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "ci/catalogue.hpp"
 #include "ci/command/shared.hpp"
@@ -41,6 +42,8 @@ ExitCode import_settings(const ImportOptions& options) {
   if (!imported) return refuse(imported.error());
   if (options.out.empty()) {
     fmt::print("{}", imported->toml);
+  } else if (!options.force && std::filesystem::exists(options.out)) {
+    return refuse({{{options.out, 0, 0}, "there is such a file already", "--force replaces it"}});
   } else if (const auto done = write_file(options.out, imported->toml); !done) {
     return refuse(done.error());
   }

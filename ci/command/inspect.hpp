@@ -16,6 +16,7 @@ ExitCode show(const ShowOptions&);
 
 struct ImportOptions {
   std::string kind, file, out;
+  bool force = false;  // `out` may be replaced
 };
 ExitCode import_settings(const ImportOptions&);
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 
 #include "ci/command/progress.hpp"
 #include "ci/command/shared.hpp"
@@ -141,6 +142,13 @@ ExitCode merge(const MergeOptions& options) {
   Errors errors;
   for (const std::string& path : options.files) {
     if (auto text = keep(read_file(path), errors)) parts.push_back({path, std::move(*text)});
+  }
+  std::error_code missing;
+  for (const std::string& path : options.files) {
+    if (std::filesystem::equivalent(path, options.out, missing))
+      errors.push_back({{"--out", 1, 1},
+                        fmt::format("'{}' is one of the files to merge", options.out),
+                        "another name: the part would be lost"});
   }
   if (!errors.empty()) return refuse(errors);
   const auto merged = merge_samples(parts);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "ci/layout.hpp"
 #include "ci/report.hpp"
@@ -51,13 +52,20 @@ std::string lines(std::string_view kind, std::vector<Annotation> all) {
     const bool counted = i + 1 == most_of_a_kind && all.size() > most_of_a_kind;
     std::string place;
     if (a.where.file.ends_with(".toml"))
-      place = fmt::format("file={},line={},col={},", property(a.where.file), std::max(1, a.where.line),
-                          std::max(1, a.where.column));
+      place = fmt::format("file={},line={},col={},",
+                          property(std::filesystem::path(a.where.file).lexically_normal().generic_string()),
+                          std::max(1, a.where.line), std::max(1, a.where.column));
     out += fmt::format(
         "::{} {}title={}::{}{}\n", kind, place, property(a.title), message(a.text),
         counted ? fmt::format(" (and {} more, see the report)", all.size() - most_of_a_kind) : "");
   }
   return out;
+}
+
+// How many margins large the effect is: what units and shares have in common.
+double in_margins(const ComparisonRow& row) {
+  const double margin = row.margin_amount.value_or(0);
+  return margin > 0 ? std::abs(row.effect.value_or(0)) / margin : std::abs(row.effect.value_or(0));
 }
 
 std::string render(const Report& report) {
@@ -73,7 +81,7 @@ std::string render(const Report& report) {
       warnings.push_back(a);
   }
   for (const ComparisonRow& row : report.comparisons) {
-    const Annotation a{std::abs(row.effect.value_or(0)), fmt::format("{}: {}", row.candidate, row.metric),
+    const Annotation a{in_margins(row), fmt::format("{}: {}", row.candidate, row.metric),
                        fmt::format("{} on {}: {}", row.metric, world_of(row), row.headline), row.where};
     if (row.verdict == "fail") errors.push_back(a);
     if (row.verdict == "inconclusive") warnings.push_back(a);
