@@ -113,7 +113,8 @@ TEST(Trace, SecondsAsFloats) {
 TEST(Outages, LengthsOrStartsAndEnds) {
   const auto lengths = [](const std::string& text) {
     std::vector<Duration> all;
-    for (const LoggedOutage& one : *parse_outages(text, "o.csv")) all.push_back(one.length);
+    const auto outages = parse_outages(text, "o.csv");
+    for (const LoggedOutage& one : *outages) all.push_back(one.length);
     return all;
   };
   EXPECT_THAT(lengths("id,length\n1,2m\n2,30s\n"), ElementsAre(Duration::s(120), Duration::s(30)));
