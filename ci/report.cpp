@@ -9,12 +9,14 @@
 
 namespace retrygate::ci {
 
+bool judges(const Report& report) {
+  return !report.verdicts.empty() || report.code != ExitCode::pass ||
+         std::any_of(report.comparisons.begin(), report.comparisons.end(),
+                     [](const ComparisonRow& row) { return !row.verdict.empty(); });
+}
+
 std::string_view verdict_word(const Report& report) {
-  // Estimates alone: nothing was asked, so nothing passed.
-  const auto judged = [](const ComparisonRow& row) { return row.margin_amount.has_value(); };
-  if (report.code == ExitCode::pass && report.verdicts.empty() && !report.comparisons.empty() &&
-      std::none_of(report.comparisons.begin(), report.comparisons.end(), judged))
-    return "none, as no margin was given";
+  if (!judges(report)) return "no verdict";
   return report.code == ExitCode::pass && report.undecided ? word(ExitCode::inconclusive) : word(report.code);
 }
 

@@ -168,7 +168,11 @@ struct Report {
   ExitCode code = ExitCode::pass;
 };
 
-// The word of the last line: "pass", "fail", "inconclusive" ... An undecided run that exits with 0 says so.
+// Was anything asked? Of estimates alone nothing passes, although the command exits with 0.
+bool judges(const Report&);
+
+// The word of a report: "pass", "fail", "inconclusive", "no verdict" ... An undecided run that exits with 0
+// says so.
 std::string_view verdict_word(const Report&);
 
 struct Reporter {

@@ -134,9 +134,12 @@ TEST(Reports, EstimatesAlonePassNothing) {
   Report report = sample_report();
   report.verdicts.clear();
   report.code = ExitCode::pass;
-  for (ComparisonRow& row : report.comparisons) row.margin_amount.reset();
-  EXPECT_EQ(verdict_word(report), "none, as no margin was given");
-  report.comparisons[0].margin_amount = 0.5;
+  for (ComparisonRow& row : report.comparisons) row.verdict.clear();
+  EXPECT_EQ(verdict_word(report), "no verdict");
+  EXPECT_THAT(rendered("text", report),
+              testing::EndsWith("\nVerdict: none, as no margin was given (exit 0)\n"));
+  EXPECT_THAT(rendered("html", report), HasSubstr("<title>no verdict: "));
+  report.comparisons[0].verdict = "pass";
   EXPECT_EQ(verdict_word(report), "pass");
 }
 

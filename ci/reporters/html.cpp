@@ -458,12 +458,10 @@ std::string render(const Report& report) {
                                       Section{"notes", "Notes", notices(report)}, provenance(report)}) {
     if (!section.content.empty()) sections.push_back(std::move(section));
   }
-  // Estimates alone are no pass.
-  const bool judged = !report.verdicts.empty() || report.code != ExitCode::pass ||
-                      std::any_of(report.comparisons.begin(), report.comparisons.end(),
-                                  [](const ComparisonRow& row) { return !row.verdict.empty(); });
-  const std::string_view word = judged ? verdict_word(report) : "no verdict";
-  const std::string_view kind = !judged ? "open" : word == "pass" || word == "inconclusive" ? word : "fail";
+  const std::string_view word = verdict_word(report);
+  const std::string_view kind = !judges(report)                            ? "open"
+                                : word == "pass" || word == "inconclusive" ? word
+                                                                           : "fail";
   std::string contents, body;
   for (const Section& section : sections) {
     contents += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.id, section.title);

@@ -177,7 +177,9 @@ std::string render(const Report& report) {
   if (!report.verdicts.empty()) out += checks(report);
   for (const std::string& note : report.notes) out += "\n" + wrapped(note, 0);
   if (!report.run.command.empty()) out += "\n" + command_lines("Repeat: ", report.run.command, 2);
-  return out + fmt::format("\nVerdict: {} (exit {})\n", verdict_word(report), static_cast<int>(report.code));
+  return out + fmt::format("\nVerdict: {} (exit {})\n",
+                           judges(report) ? verdict_word(report) : "none, as no margin was given",
+                           static_cast<int>(report.code));
 }
 
 }  // namespace
