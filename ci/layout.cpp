@@ -51,33 +51,38 @@ std::string clean(std::string_view text, std::string_view kept) {
   return out;
 }
 
-std::string wrapped(const std::string& first, std::string_view raw, std::size_t indent) {
+std::vector<std::string> broken(std::string_view raw, std::size_t first, std::size_t rest) {
   std::string cleaned = clean(raw, "\n\t");
   std::replace_if(
       cleaned.begin(), cleaned.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   std::string_view text = cleaned;
-  std::string out, line = first;
-  bool fresh = true;  // nothing but the mark or the indentation on this line
+  std::vector<std::string> lines(1);
+  bool fresh = true;  // nothing on this line yet
+  const auto room = [&] { return (lines.size() == 1 ? first : rest) - lines.back().size(); };
   const auto next_line = [&] {
-    out += line + "\n";
-    line.assign(indent, ' ');
+    lines.emplace_back();
     fresh = true;
   };
   while (!text.empty()) {
     std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (!fresh && line.size() + 1 + word.size() > columns) next_line();
-    if (!fresh) line += ' ';
-    while (line.size() + word.size() > columns) {
-      const std::string_view fits = beginning(word, columns - line.size());
-      line += fits;
+    if (!fresh && 1 + word.size() > room()) next_line();
+    if (!fresh) lines.back() += ' ';
+    while (word.size() > room()) {
+      const std::string_view fits = beginning(word, room());
+      lines.back() += fits;
       word.remove_prefix(fits.size());
       next_line();
     }
-    line += word;
+    lines.back() += word;
     fresh = false;
   }
-  return out + line + "\n";
+  return lines;
+}
+
+std::string wrapped(const std::string& first, std::string_view text, std::size_t indent) {
+  const std::vector<std::string> lines = broken(text, columns - first.size(), columns - indent);
+  return first + fmt::format("{}\n", fmt::join(lines, "\n" + std::string(indent, ' ')));
 }
 
 std::string wrapped(std::string_view text, std::size_t indent) {

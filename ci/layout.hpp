@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retrygate::ci {
 
@@ -11,6 +12,10 @@ inline constexpr std::size_t columns = 80;
 // What users wrote as a terminal, a browser or a parser of XML may have it: control characters, bytes that
 // are no UTF-8 and Unicode's noncharacters become U+FFFD, save the characters of `kept`.
 std::string clean(std::string_view text, std::string_view kept = {});
+
+// The words of a text in lines of at most `first` and then `rest` bytes; a longer word is cut between
+// characters.
+std::vector<std::string> broken(std::string_view text, std::size_t first, std::size_t rest);
 
 // `first` and then the words of `text`; lines after the first are indented by `indent`. A word wider than a
 // line is cut. Ends with a newline. The text is cleaned, here and below; a line break is a space.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ci/layout.hpp"
 #include "policies/base/shelf.hpp"
 #include "sim/experiments/published.hpp"
 #include "stats/parallel.hpp"
@@ -31,21 +32,6 @@ int number_in_article(const ClaimRow& row) {
   return n;
 }
 
-// Words broken into lines of at most `width` characters; a longer word is cut.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines{""};
-  while (!text.empty()) {
-    const std::size_t end = std::min({text.find(' '), text.size(), width});
-    const std::string_view word = text.substr(0, end);
-    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) lines.emplace_back();
-    if (!lines.back().empty()) lines.back() += ' ';
-    lines.back() += word;
-    text.remove_prefix(end);
-    if (text.starts_with(' ')) text.remove_prefix(1);
-  }
-  return lines;
-}
-
 struct TextColumn {
   std::size_t at, width;
 };
@@ -63,7 +49,7 @@ struct Block {
 std::string side_by_side(const std::vector<Block>& blocks) {
   std::vector<std::string> lines;
   for (const Block& block : blocks) {
-    const auto text = wrapped(block.text, block.column.width);
+    const auto text = broken(block.text, block.column.width, block.column.width);
     if (lines.size() < text.size()) lines.resize(text.size());
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text[i].empty()) continue;

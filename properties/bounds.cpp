@@ -8,8 +8,6 @@ namespace {
 
 constexpr long double largest = 9223372036854775807.0L;
 
-long double number(Duration d) { return static_cast<long double>(d.ns()); }
-
 // The interval around ceiling c that the jitter draws from.
 Support around(const Jitter& jitter, Support c) {
   const long double ceiling = c.hi;
@@ -27,7 +25,7 @@ Support around(const Jitter& jitter, Support c) {
       c.slack += ceiling * 0x1p-52L;
       break;
     case JitterKind::additive:
-      c.hi = ceiling + number(jitter.most);
+      c.hi = ceiling + in_ns(jitter.most);
       break;
     case JitterKind::none:
     case JitterKind::decorrelated:
@@ -52,21 +50,21 @@ constexpr long double v2_divisor = 1.4L;
 
 // The delays before retry n, added up, are base / 1.4 * f(n - 2 + U'), of which the delay before is the last.
 Support decorrelated_v2(const Contract& c, std::int64_t n, std::optional<Duration> previous) {
-  const long double unit = number(*c.base) / v2_divisor;
-  const long double cap = c.cap ? number(*c.cap) : largest;
-  const long double tick = std::max(1.0L, number(c.tick));
+  const long double unit = in_ns(*c.base) / v2_divisor;
+  const long double cap = c.cap ? in_ns(*c.cap) : largest;
+  const long double tick = std::max(1.0L, in_ns(c.tick));
   // Beyond 2^64 ns a double has no digits left for the difference, and everything saturates.
   constexpr std::int64_t saturated = 70;
   if (unit == 0) return {0, 0, tick};
   if (n > saturated) return {0, cap, tick};
   const auto k = static_cast<long double>(n);
   long double least = reach(k - 2), most = reach(k - 1);  // of f(n - 2 + U')
-  const long double timer = c.timer_max ? number(*c.timer_max) : largest;
-  const bool free = previous && number(*previous) < std::min({cap, timer, largest});
+  const long double timer = c.timer_max ? in_ns(*c.timer_max) : largest;
+  const bool free = previous && in_ns(*previous) < std::min({cap, timer, largest});
   // What a previous delay says is known to its rounding: a tick, and 53 bits of the sum.
   const long double blur = reach(k) * 0x1p-48L + tick / unit;
   if (previous) {
-    const long double part = number(*previous) / unit;
+    const long double part = in_ns(*previous) / unit;
     least = std::max(least, part + reach(k - 3) - blur);
     if (free) most = std::min(most, part + reach(k - 2) + blur);
   }
@@ -96,7 +94,7 @@ bool chained(const Contract& c) {
 std::optional<Support> ceiling_of(const Contract& c, std::int64_t n) {
   if (!c.growth) return std::nullopt;
   const auto retry = static_cast<long double>(n);
-  const long double tick = std::max(1.0L, number(c.tick));
+  const long double tick = std::max(1.0L, in_ns(c.tick));
   long double value = 0;
   long double slack = tick;
   switch (*c.growth) {
@@ -104,19 +102,19 @@ std::optional<Support> ceiling_of(const Contract& c, std::int64_t n) {
       break;
     case GrowthKind::constant:
       if (!c.base) return std::nullopt;
-      value = number(*c.base);
+      value = in_ns(*c.base);
       break;
     case GrowthKind::linear:
       if (!c.base) return std::nullopt;
-      value = number(*c.base) * retry;
+      value = in_ns(*c.base) * retry;
       break;
     case GrowthKind::exponential:
       if (!c.base || !c.factor) return std::nullopt;
       if (*c.base != Duration{}) {
         const long double log2 =
-            std::log2(number(*c.base)) + (retry - 1) * std::log2(static_cast<long double>(*c.factor));
+            std::log2(in_ns(*c.base)) + (retry - 1) * std::log2(static_cast<long double>(*c.factor));
         value =
-            log2 > 64 ? largest : number(*c.base) * std::pow(static_cast<long double>(*c.factor), retry - 1);
+            log2 > 64 ? largest : in_ns(*c.base) * std::pow(static_cast<long double>(*c.factor), retry - 1);
       }
       // Repeated products in doubles: each adds at most 2^-53 of the value, squarings double it.
       slack += std::min(value, largest) * std::min(retry, 1e6L) * 0x1p-51L;
@@ -125,20 +123,20 @@ std::optional<Support> ceiling_of(const Contract& c, std::int64_t n) {
       if (!c.base) return std::nullopt;
       // Binet's formula, rounded; beyond 64 bits of mantissa everything saturates anyway.
       const long double root = std::sqrt(5.0L);
-      value = number(*c.base) * std::round(std::pow((1 + root) / 2, std::min(retry, 200.0L)) / root);
+      value = in_ns(*c.base) * std::round(std::pow((1 + root) / 2, std::min(retry, 200.0L)) / root);
       slack += std::min(value, largest) * 0x1p-56L;
       break;
     }
     case GrowthKind::polynomial:
       if (!c.base || !c.exponent) return std::nullopt;
-      value = number(*c.base) * std::pow(retry, static_cast<long double>(*c.exponent));
+      value = in_ns(*c.base) * std::pow(retry, static_cast<long double>(*c.exponent));
       slack += std::min(value, largest) * 0x1p-47L;
       break;
     case GrowthKind::table:
       if (!c.table) return std::nullopt;
       value =
-          number(n <= static_cast<std::int64_t>(c.table->size()) ? (*c.table)[static_cast<std::size_t>(n - 1)]
-                                                                 : c.table->back());
+          in_ns(n <= static_cast<std::int64_t>(c.table->size()) ? (*c.table)[static_cast<std::size_t>(n - 1)]
+                                                                : c.table->back());
       break;
   }
   value = std::min(value, largest);
@@ -150,16 +148,16 @@ namespace {
 // Where the delay lies if any timer can hold it.
 std::optional<Support> untimed(const Contract& c, std::int64_t n, std::optional<Duration> previous) {
   if (!c.jitter) return std::nullopt;
-  const long double cap = c.cap ? number(*c.cap) : largest;
+  const long double cap = c.cap ? in_ns(*c.cap) : largest;
   if (c.jitter->kind == JitterKind::decorrelated) {
     if (!c.base) return std::nullopt;
-    long double last = number(previous && *previous != Duration{} ? *previous : *c.base);
+    long double last = in_ns(previous && *previous != Duration{} ? *previous : *c.base);
     const bool cut = c.cap_kind != CapKind::before_jitter;
     if (!cut) last = std::min(last, cap);
-    const long double hi = std::min(largest, std::max(number(*c.base), 3 * last));
-    const long double tick = std::max(1.0L, number(c.tick));
+    const long double hi = std::min(largest, std::max(in_ns(*c.base), 3 * last));
+    const long double tick = std::max(1.0L, in_ns(c.tick));
     // The delay before is known to a tick of rounding, and its triple to three.
-    return Support{cut ? std::min(cap, number(*c.base)) : number(*c.base), cut ? std::min(cap, hi) : hi, tick,
+    return Support{cut ? std::min(cap, in_ns(*c.base)) : in_ns(*c.base), cut ? std::min(cap, hi) : hi, tick,
                    3 * tick};
   }
   if (c.jitter->kind == JitterKind::decorrelated_v2) {
@@ -183,14 +181,14 @@ std::optional<Support> untimed(const Contract& c, std::int64_t n, std::optional<
 
 std::optional<Support> support_of(const Contract& c, std::int64_t n, std::optional<Duration> previous) {
   auto support = untimed(c, n, previous);
-  if (support && c.timer_max) support = kept_below(*support, number(*c.timer_max));
+  if (support && c.timer_max) support = kept_below(*support, in_ns(*c.timer_max));
   return support;
 }
 
 std::optional<Support> cap_of(const Contract& c) {
   if (!c.cap) return std::nullopt;
-  const long double cap = number(*c.cap);
-  const long double tick = number(c.tick);
+  const long double cap = in_ns(*c.cap);
+  const long double tick = in_ns(c.tick);
   if (c.cap_kind != CapKind::before_jitter) return Support{0, cap, tick > 1 ? tick : 0};
   if (!c.jitter) return std::nullopt;
   if (c.jitter->kind == JitterKind::decorrelated)
@@ -213,11 +211,11 @@ std::optional<DelayLaw> law_of(const Contract& c, std::int64_t n, std::optional<
     Contract any_timer = c;
     any_timer.timer_max.reset();
     const auto law = law_of(any_timer, n, previous);
-    const bool cut = law && std::min(law->drawn.hi, law->cut) > number(*c.timer_max);
+    const bool cut = law && std::min(law->drawn.hi, law->cut) > in_ns(*c.timer_max);
     return cut ? std::nullopt : law;
   }
-  const long double cap = c.cap ? number(*c.cap) : largest;
-  const long double tick = std::max(1.0L, number(c.tick));
+  const long double cap = c.cap ? in_ns(*c.cap) : largest;
+  const long double tick = std::max(1.0L, in_ns(c.tick));
   Contract uncut = c;
   uncut.cap.reset();
   if (c.jitter->kind == JitterKind::decorrelated) {

@@ -9,13 +9,16 @@
 
 namespace retrygate {
 
+// Nanoseconds with 64 bits of mantissa: every Duration is exact.
+inline long double in_ns(Duration d) { return static_cast<long double>(d.ns()); }
+
 // A closed interval of delays in nanoseconds, kept as long doubles (64 bits of mantissa: every int64 is
 // exact). `slack` is what rounding to the tick and to doubles may add on either side, `above` what the
 // rounding of the delay before may add to it at the upper end.
 struct Support {
   long double lo = 0, hi = 0, slack = 1, above = 0;
   bool holds(Duration d) const {
-    const auto x = static_cast<long double>(d.ns());
+    const auto x = in_ns(d);
     return x >= lo - slack && x <= hi + slack + above;
   }
 };

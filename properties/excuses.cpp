@@ -5,11 +5,9 @@
 namespace retrygate {
 namespace {
 
-long double in_ns_of(Duration d) { return static_cast<long double>(d.ns()); }
-
 bool out_of_time(const Contract& c, const Circumstances& now) {
-  const long double next = in_ns_of(now.used) + now.longest_wait;
-  const auto passes = [&](std::optional<Duration> limit) { return limit && next >= in_ns_of(*limit); };
+  const long double next = in_ns(now.used) + now.longest_wait;
+  const auto passes = [&](std::optional<Duration> limit) { return limit && next >= in_ns(*limit); };
   return passes(c.elapsed) || passes(c.deadline) || passes(now.deadline);
 }
 
@@ -46,7 +44,7 @@ long double longest_wait(const Contract& c, std::int64_t n, std::optional<Durati
   auto most = known ? support_of(c, n, previous) : std::nullopt;
   if (!most) most = cap_of(c);
   long double longest = most ? most->hi + most->slack + most->above : without_end;
-  if (c.timer_max) longest = std::min(longest, in_ns_of(*c.timer_max));
+  if (c.timer_max) longest = std::min(longest, in_ns(*c.timer_max));
   return longest;
 }
 

@@ -102,8 +102,6 @@ std::optional<std::int64_t> seconds_of(std::string_view text, Instant now) {
   return (sys_days{on} + hours{w->hour} + minutes{w->minute} + seconds{w->second} - start_of_time).count();
 }
 
-long double in_ns(Duration d) { return static_cast<long double>(d.ns()); }
-
 }  // namespace
 
 std::optional<Duration> wait_asked(std::string_view header, Instant now) {

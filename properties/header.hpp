@@ -1,6 +1,7 @@
 // The oracle's reading of a Retry-After header, and writing of its dates. Shares no code with policies/.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,21 @@ namespace retrygate {
 // one of the three forms of HTTP is a point of time whose past is 0. Anything else is malformed, which means
 // absent. Source: RFC 9110, sections 5.5, 5.6.7 and 10.2.3. Time 0 is the start of 2026, UTC.
 std::optional<Duration> wait_asked(std::string_view header, Instant now);
+
+// What servers have sent that is none of these: such a header counts as absent.
+inline constexpr std::array<std::string_view, 13> malformed_headers{"1.5",
+                                                                    "-5",
+                                                                    "+3",
+                                                                    "",
+                                                                    "NaN",
+                                                                    "1000abc",
+                                                                    "0x1",
+                                                                    "1e3",
+                                                                    "\xef\xbc\x93",
+                                                                    "soon",
+                                                                    "infinity",
+                                                                    "3, 5",
+                                                                    "Wed, 99 Foo 2026 07:28:00 GMT"};
 
 enum class DateForm : std::uint8_t { fixed, rfc850, asctime };
 // For 10 s, rounded down to whole seconds: "Thu, 01 Jan 2026 00:00:10 GMT", "Thursday, 01-Jan-26 00:00:10

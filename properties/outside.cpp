@@ -318,33 +318,9 @@ class Plan {
   // is none.
   std::vector<Lane> headers() {
     std::vector<Lane> lanes;
-    std::vector<std::string> texts = {"0",
-                                      "1",
-                                      "2",
-                                      "3",
-                                      "7",
-                                      "10",
-                                      "30",
-                                      "60",
-                                      "120",
-                                      "010",
-                                      "3600",
-                                      "86400",
-                                      "2147484",
-                                      "9999999999",
-                                      "1.5",
-                                      "-5",
-                                      "+3",
-                                      "",
-                                      "NaN",
-                                      "1000abc",
-                                      "0x1",
-                                      "1e3",
-                                      "\xef\xbc\x93",
-                                      "soon",
-                                      "infinity",
-                                      "3, 5",
-                                      "Wed, 99 Foo 2026 07:28:00 GMT"};
+    std::vector<std::string> texts = {"0",  "1",   "2",   "3",    "7",     "10",      "30",
+                                      "60", "120", "010", "3600", "86400", "2147484", "9999999999"};
+    texts.insert(texts.end(), malformed_headers.begin(), malformed_headers.end());
     if (contract_.retry_after_max) {
       const std::int64_t most = contract_.retry_after_max->ns() / 1'000'000'000;
       for (const std::int64_t s : {most - 1, most, most + 1})

@@ -47,7 +47,6 @@ struct Rules {
 
 bool succeeded(const Seen& s) { return s.attempt->status.succeeded(); }
 std::int64_t number(const Seen& s) { return s.attempt->number; }
-long double ns(Duration d) { return static_cast<long double>(d.ns()); }
 
 // The wait is the policy's own delay: no header has a say in it.
 bool own(const Seen& s, const Contract& c) {
@@ -227,7 +226,7 @@ std::optional<Finding> capped(const std::vector<Seen>& all, const Rules& k) {
   const auto cap = cap_of(k.contract);
   if (!cap) return std::nullopt;
   return each(all, k, own_delays(k.contract), [&](const Seen& s) -> Complaint {
-    if (ns(s.wait) <= cap->hi + cap->slack) return {};
+    if (in_ns(s.wait) <= cap->hi + cap->slack) return {};
     return fmt::format("the delay is {}, above the cap's {}", to_string(s.wait),
                        to_string(Duration::ns(static_cast<std::int64_t>(cap->hi))));
   });
@@ -273,7 +272,7 @@ std::optional<Finding> not_zero(const std::vector<Seen>& all, const Rules& k) {
   return each(all, k, own_delays(c), [&](const Seen& s) -> Complaint {
     const auto support = own_support(s, c);
     if (s.wait != Duration{} || !support || support->hi < 1) return {};
-    if (support->lo >= ns(c.tick))
+    if (support->lo >= in_ns(c.tick))
       return fmt::format("the delay is 0, where {} is configured", interval_in_ns(*support));
     const auto& [zero, of] = zeros.at(number(s));
     if (of < delays_asked || zero < of) return {};
@@ -299,7 +298,7 @@ std::optional<Finding> cap_goes_on(const std::vector<Seen>& all, const Rules& k)
   while (first <= 2000) {
     const auto ceiling = ceiling_of(c, first);
     if (!ceiling) return std::nullopt;
-    if (ceiling->lo >= ns(*c.cap)) break;
+    if (ceiling->lo >= in_ns(*c.cap)) break;
     ++first;
   }
   if (first > 2000 || (c.max_attempts && first >= *c.max_attempts)) return std::nullopt;
@@ -311,7 +310,7 @@ std::optional<Finding> cap_goes_on(const std::vector<Seen>& all, const Rules& k)
           return fmt::format("the cap is reached at retry {}, and the call ends", first);
         }
         const auto support = support_of(c, number(s), std::nullopt);
-        if (!own(s, c) || s.wait < Duration{} || ns(s.wait) >= support->lo - support->slack) return {};
+        if (!own(s, c) || s.wait < Duration{} || in_ns(s.wait) >= support->lo - support->slack) return {};
         return fmt::format("the cap is reached at retry {}, and the delay is {} again", first,
                            to_string(s.wait));
       });
@@ -332,8 +331,8 @@ bool has_time(const Seen& s, const Contract& c) {
   const Instant start = s.call->attempts.front().started;
   const Duration limit = std::min({c.elapsed.value_or(Duration::max()), c.deadline.value_or(Duration::max()),
                                    s.attempt->deadline - start});
-  const long double wait = std::max(own->hi + own->slack + own->above, s.asked ? ns(*s.asked) : 0);
-  return ns(s.attempt->ended - start) + wait + ns(longest) + ns(c.tick) < ns(limit);
+  const long double wait = std::max(own->hi + own->slack + own->above, s.asked ? in_ns(*s.asked) : 0);
+  return in_ns(s.attempt->ended - start) + wait + in_ns(longest) + in_ns(c.tick) < in_ns(limit);
 }
 
 // Had the call a reason to end that has nothing to do with its outcome? A log does not say why it ended, nor
@@ -356,7 +355,7 @@ bool has_excuse(const Seen& s, const Rules& k) {
     // It may also know better than to begin an attempt that would be cut off.
     for (const TracedAttempt& a : s.call->attempts)
       now.longest_wait =
-          std::max(now.longest_wait, longest_wait(c, number(s), s.previous) + ns(a.ended - a.started));
+          std::max(now.longest_wait, longest_wait(c, number(s), s.previous) + in_ns(a.ended - a.started));
   }
   return excuse(c, now).has_value() || (!k.ours && (c.budget || c.breaker));
 }
@@ -482,7 +481,7 @@ std::optional<Finding> not_early(const std::vector<Seen>& all, const Rules& k) {
       all, k, [&](const Seen& s) { return was_hinted(s) && !s.stopped && !beyond_the_timer(s, c); },
       [&](const Seen& s) -> Complaint {
         const Heeded rule = heeded(c, *s.asked, Support{0, without_end, 0});
-        if (ns(s.wait) >= rule.wait.lo - ns(c.tick)) return {};
+        if (in_ns(s.wait) >= rule.wait.lo - in_ns(c.tick)) return {};
         return fmt::format("the delay is {}, earlier than the server asked", to_string(s.wait));
       });
 }
@@ -503,7 +502,7 @@ std::optional<Finding> after_bounded(const std::vector<Seen>& all, const Rules& 
     if (!rule.may_wait)
       return fmt::format("the delay is {}, although a header above {} ends the call", to_string(s.wait),
                          to_string(*c.retry_after_max));
-    if (ns(s.wait) <= rule.wait.hi + mine.slack + mine.above + ns(c.tick) + ns(s.hidden)) return {};
+    if (in_ns(s.wait) <= rule.wait.hi + mine.slack + mine.above + in_ns(c.tick) + in_ns(s.hidden)) return {};
     return fmt::format("the delay is {}, longer than the rule '{}' allows ({})", to_string(s.wait),
                        to_string(*c.retry_after),
                        to_string(Duration::ns(static_cast<std::int64_t>(rule.wait.hi))));
@@ -525,8 +524,8 @@ std::optional<Finding> parsed(const std::vector<Seen>& all, const Rules& k) {
         if (s.stopped) return fmt::format("the call ends; the header {}", means);
         const Support mine = own_or_anything(s, c);
         const Heeded rule = s.asked ? heeded(c, *s.asked, mine) : Heeded{mine};
-        const long double slack = mine.slack + mine.above + ns(c.tick);
-        if (ns(s.wait) >= rule.wait.lo - slack && ns(s.wait) <= rule.wait.hi + slack + ns(s.hidden))
+        const long double slack = mine.slack + mine.above + in_ns(c.tick);
+        if (in_ns(s.wait) >= rule.wait.lo - slack && in_ns(s.wait) <= rule.wait.hi + slack + in_ns(s.hidden))
           return {};
         return fmt::format("the delay is {}; the header {}", to_string(s.wait), means);
       });
@@ -541,7 +540,7 @@ std::optional<Finding> zero(const std::vector<Seen>& all, const Rules& k) {
       all, k, [](const Seen& s) { return was_hinted(s) && !s.stopped && *s.asked == Duration{}; },
       [&](const Seen& s) -> Complaint {
         const auto mine = own_support(s, c);
-        if (!mine || ns(s.wait) >= mine->lo - mine->slack) return {};
+        if (!mine || in_ns(s.wait) >= mine->lo - mine->slack) return {};
         return fmt::format("the delay is {}, sooner than without a header", to_string(s.wait));
       });
 }
@@ -654,7 +653,7 @@ std::vector<const Seen*> retries_of(const std::vector<Seen>& all, const Contract
 
 std::vector<long double> delays_of(const std::vector<Seen>& all, const Contract& c, std::int64_t retry) {
   std::vector<long double> delays;
-  for (const Seen* s : retries_of(all, c, retry)) delays.push_back(ns(s->wait));
+  for (const Seen* s : retries_of(all, c, retry)) delays.push_back(in_ns(s->wait));
   return delays;
 }
 
@@ -682,7 +681,7 @@ std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Contract& 
     Positions positions;
     for (const Seen* s : retries_of(all, c, retry)) {
       if (chained(c) && retry > 1 && !s->previous) continue;
-      if (const auto law = law_of(c, retry, s->previous)) draws.push_back({ns(s->wait), *law});
+      if (const auto law = law_of(c, retry, s->previous)) draws.push_back({in_ns(s->wait), *law});
       if (retry == 2 && !chained(c) && s->previous) positions.add(c, *s->previous, s->wait);
     }
     most = std::max(most, draws.size());
@@ -712,17 +711,17 @@ std::optional<Finding> fleet_spreads(const std::vector<Seen>& all, const Contrac
 // However a hard cap is kept, no single delay may collect a tenth of the retries at the cap.
 std::optional<Finding> alive_at_cap(const std::vector<Seen>& all, const Contract& c, double alpha) {
   if (!jittered(c) || chained(c) || !c.cap || c.cap_kind == CapKind::clamp) return std::nullopt;
-  if (c.timer_max && cap_of(c)->hi > ns(*c.timer_max)) return std::nullopt;  // it cuts there
+  if (c.timer_max && cap_of(c)->hi > in_ns(*c.timer_max)) return std::nullopt;  // it cuts there
   std::vector<long double> delays;
   std::optional<Support> support;
   for (const Seen& s : all) {
     const auto ceiling = ceiling_of(c, number(s));
-    if (!own(s, c) || !ceiling || ceiling->lo < ns(*c.cap)) continue;
-    delays.push_back(ns(s.wait));
+    if (!own(s, c) || !ceiling || ceiling->lo < in_ns(*c.cap)) continue;
+    delays.push_back(in_ns(s.wait));
     support = support_of(c, number(s), std::nullopt);
   }
   if (!support) return std::nullopt;
-  const long double tick = std::max(1.0L, ns(c.tick));
+  const long double tick = std::max(1.0L, in_ns(c.tick));
   const auto share = static_cast<double>(std::max(0.01L, 30 * tick / (support->hi - support->lo + tick)));
   std::sort(delays.begin(), delays.end());
   int most = 0, run = 0;
@@ -772,8 +771,8 @@ std::optional<Finding> instances_independent(const std::vector<Seen>& all, const
       if (number(s) != retry || !own(s, c)) continue;
       const auto [partner, fresh] = waiting.try_emplace(s.attempt->ended, &s);
       if (fresh || partner->second->call->client == s.call->client) continue;
-      pairs.first.push_back(ns(partner->second->wait));
-      pairs.second.push_back(ns(s.wait));
+      pairs.first.push_back(in_ns(partner->second->wait));
+      pairs.second.push_back(in_ns(s.wait));
       waiting.erase(partner);
     }
     return pairs;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "properties/bounds.hpp"
+
 namespace retrygate {
 namespace {
 
@@ -129,9 +131,7 @@ std::optional<std::string> dependence(const Pairs& pairs, const DelayLaw& law, d
 void Positions::add(const Contract& c, Duration first, Duration second) {
   const auto one = support_of(c, 1, std::nullopt), two = support_of(c, 2, std::nullopt);
   if (!one || !two || one->hi <= one->lo || two->hi <= two->lo) return;
-  const auto place = [](const Support& s, Duration d) {
-    return (static_cast<long double>(d.ns()) - s.lo) / (s.hi - s.lo);
-  };
+  const auto place = [](const Support& s, Duration d) { return (in_ns(d) - s.lo) / (s.hi - s.lo); };
   pairs_.first.push_back(place(*one, first));
   pairs_.second.push_back(place(*two, second));
 }

@@ -33,9 +33,10 @@ struct Suite {
            std::string_view message, std::string_view text) {
     ++tests;
     // A server takes two cases of one name for one.
-    std::string name(case_name);
-    for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{} ({})", case_name, n);
-    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"0\"", xml(classname), xml(name));
+    std::string unique(case_name);
+    for (int n = 2; !names.insert(unique).second; ++n) unique = fmt::format("{} ({})", case_name, n);
+    cases +=
+        fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"0\"", xml(classname), xml(unique));
     if (kind.empty()) {
       cases += text.empty()
                    ? "/>\n"

@@ -109,7 +109,7 @@ Finding non_negative(const Subject& subject, const Trial& trial) {
 Finding capped(const Subject& subject, const Trial& trial) {
   const auto cap = cap_of(subject.contract);
   return each_delay(subject, trial, [&](const Step& step) -> Complaint {
-    if (static_cast<long double>(step.decision.delay().ns()) <= cap->hi + cap->slack) return {};
+    if (in_ns(step.decision.delay()) <= cap->hi + cap->slack) return {};
     return fmt::format("the delay is {}, above the cap's {}", to_string(step.decision.delay()),
                        to_string(Duration::ns(static_cast<std::int64_t>(cap->hi))));
   });
@@ -149,7 +149,7 @@ bool all_clients(const Subject& subject, Case c, Test test) {
 }
 
 Finding not_zero(const Subject& subject, const Trial& trial) {
-  const auto tick = static_cast<long double>(subject.contract.tick.ns());
+  const auto tick = in_ns(subject.contract.tick);
   return search(
       trial,
       [&](const Case& c) -> Complaint {
@@ -211,14 +211,14 @@ Finding cap_goes_on(const Subject& subject, const Trial& trial) {
     }
     const auto own = support_of(contract, end.attempt, end.previous);
     if (!own || end.decision.delay() < Duration{}) return {};
-    const auto delay = static_cast<long double>(end.decision.delay().ns());
+    const auto delay = in_ns(end.decision.delay());
     const auto fallen = [&](std::string_view whose) {
       return fmt::format("the cap is reached at retry {}; at retry {} {} {} again", first, end.attempt, whose,
                          to_string(end.decision.delay()));
     };
     if (delay < own->lo - own->slack) return fallen("the delay is");
     const long double half = own->lo + (own->hi - own->lo) / 2 - own->slack;
-    const auto is_low = [&](Duration d) { return static_cast<long double>(d.ns()) < half; };
+    const auto is_low = [&](Duration d) { return in_ns(d) < half; };
     if (!is_low(end.decision.delay()) || !all_clients(subject, c, is_low)) return {};
     return fallen(fmt::format("{} clients wait less than half of it, one of them", clients_asked));
   });

@@ -39,7 +39,7 @@ std::vector<Step> steps_of_fleet(const Subject& subject, std::uint64_t seed, std
 std::vector<long double> fleet(const Subject& subject, std::uint64_t seed, std::int64_t retry) {
   std::vector<long double> delays;
   for (const Step& step : steps_of_fleet(subject, seed, retry))
-    delays.push_back(static_cast<long double>(step.decision.delay().ns()));
+    delays.push_back(in_ns(step.decision.delay()));
   std::sort(delays.begin(), delays.end());
   return delays;
 }
@@ -66,7 +66,7 @@ Finding jitter_law(const Subject& subject, const Trial& trial) {
     Positions positions;
     for (const Step& step : steps_of_fleet(subject, trial.seed, retry)) {
       if (const auto law = law_of(subject.contract, retry, step.previous))
-        draws.push_back({static_cast<long double>(step.decision.delay().ns()), *law});
+        draws.push_back({in_ns(step.decision.delay()), *law});
       if (retry == 2 && !chained && step.previous)
         positions.add(subject.contract, *step.previous, step.decision.delay());
     }
@@ -100,7 +100,7 @@ std::optional<long double> delay_of(const Subject& subject, Case c, std::int64_t
   const Walk done = walk(subject, c);
   const Step* step = done.wait_after(retry);
   if (step == nullptr) return std::nullopt;
-  return static_cast<long double>(step->decision.delay().ns());
+  return in_ns(step->decision.delay());
 }
 
 // Draws `clients` pairs for each of the first retries; draw(i) gives both sides of pair i.
@@ -195,7 +195,7 @@ Finding alive_at_cap(const Subject& subject, const Trial& trial) {
   const std::int64_t number =
       subject.contract.max_attempts ? std::min(retry, *subject.contract.max_attempts - 1) : retry;
   const auto own = support_of(subject.contract, number, std::nullopt);
-  const long double tick = std::max(1.0L, static_cast<long double>(subject.contract.tick.ns()));
+  const long double tick = std::max(1.0L, in_ns(subject.contract.tick));
   if (!own) return too_few();
   // A hard cap may be kept by an interval as narrow as a tenth of the one that is declared.
   const auto share = static_cast<double>(std::max(0.01L, 30 * tick / (own->hi - own->lo + tick)));

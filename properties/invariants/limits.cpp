@@ -108,9 +108,9 @@ Finding deadline_respected(const Subject& subject, const Trial& trial) {
         if (watched.loop || step.decision.why() != Stop::deadline) return {};
         const auto own = support_of(contract, step.attempt, step.previous);
         if (!own) return {};
-        const long double needed = static_cast<long double>((used + failure.lasts + contract.tick).ns()) +
-                                   own->hi + own->slack + own->above;
-        if (needed >= static_cast<long double>(limit.ns())) return {};
+        const long double needed =
+            in_ns(used + failure.lasts + contract.tick) + own->hi + own->slack + own->above;
+        if (needed >= in_ns(limit)) return {};
         return fmt::format(
             "the call that started at {} is given up for lack of time after attempt {}, {} into "
             "it: the limit is {}",

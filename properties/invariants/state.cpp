@@ -170,7 +170,7 @@ Finding reset_not_early(const Subject& subject, const Trial& trial) {
       if (step == nullptr || step->decision.delay() < Duration{}) return nullptr;
       const auto own = support_of(subject.contract, attempt, step->previous);
       if (!own) return nullptr;
-      const auto delay = static_cast<long double>(step->decision.delay().ns());
+      const auto delay = in_ns(step->decision.delay());
       const long double least = half ? own->lo + (own->hi - own->lo) / 2 - own->slack : own->lo - own->slack;
       return delay < least ? step : nullptr;
     };
