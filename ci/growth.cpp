@@ -136,7 +136,7 @@ std::string tenfold(const stats::PowerLaw& law, const stats::Trend& trend,
                     const std::vector<std::int64_t>& sizes) {
   if (trend.direction == stats::Direction::level) return "does not change";
   if (law.status == stats::Status::undefined)
-    return fmt::format("{} from {:.4g} at {} to {:.4g} at {}, and is 0 on the way", moves(trend.direction),
+    return fmt::format("{} from {:.4g} at {} to {:.4g} at {}, and is 0 in some runs", moves(trend.direction),
                        trend.means.front(), sizes.front(), trend.means.back(), sizes.back());
   const double low = law.interval ? law.interval->low : law.exponent,
                high = law.interval ? law.interval->high : law.exponent;
