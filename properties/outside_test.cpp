@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "policies/base/testing.hpp"
 #include "policies/named.hpp"
 #include "properties/mutants/mutant.hpp"
 
@@ -54,9 +55,10 @@ INSTANTIATE_TEST_SUITE_P(Outside, EveryBuiltIn,
                                          "full-jitter:elapsed=3s,base=200ms", "exponential:deadline=2s"));
 
 TEST(Outside, KnownBadPoliciesAreCaughtThroughThePipe) {
-  int caught = 0;
+  int caught = 0, met = 0;
   for (const Mutant& mutant : mutants()) {
     if (!decided_by_recording(mutant.killed_by) || subject_of(mutant).loop) continue;
+    if (sanitized && ++met % 4 != 1) continue;
     const OutsideResult result = checked(fmt::format("mutant:{}", mutant.id), subject_of(mutant).contract,
                                          {{.only = {std::string(mutant.killed_by)}}});
     ASSERT_EQ(result.rows.size(), 1U);
@@ -65,7 +67,7 @@ TEST(Outside, KnownBadPoliciesAreCaughtThroughThePipe) {
         << ' ' << result.rows.front().note;
     ++caught;
   }
-  EXPECT_GE(caught, 23);
+  EXPECT_GE(caught, sanitized ? 5 : 23);
 }
 
 TEST(Outside, ASeedThatIsIgnoredIsASharedSeed) {
