@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ci/evidence.hpp"
+#include "ci/outside.hpp"
 #include "ci/version.hpp"
 
 namespace retrygate::ci {
@@ -100,10 +101,17 @@ Result<Report> check_policies(const std::vector<NamedPolicy>& subjects, const Ch
   Report report;
   CaseKeeper keeper(request, report);
   for (const NamedPolicy& named : subjects) {
+    const ShownSubject shown{named.name, named.where};
+    if (named.program) {
+      const auto done = check_program_as(shown, named.reference, named.program->policy.command(),
+                                         named.program->policy.contract(), &named.program->contract, request,
+                                         keeper, report);
+      if (!done) return tl::unexpected(done.error());
+      continue;
+    }
     report.envelopes.push_back(envelope_of(named));
     const Subject subject = subject_of(named);
     const Options options = keeper.options_for(subject.name);
-    const ShownSubject shown{named.name, named.where};
     if (request.replay) {
       const auto token = read_token(*request.replay, subject.name, {"--replay", 1, 1});
       if (!token) return tl::unexpected(token.error());

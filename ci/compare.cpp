@@ -75,6 +75,18 @@ std::optional<BaselineArm> stored_arm(const CompareTask& task, const Baseline& f
                       file.engine, version(), cell->policy, made.error().front().message));
     return std::nullopt;
   }
+  if (made->program) {
+    // The program behind the same command may be another one by now: it cannot be run again as it was.
+    if (file.engine != version()) {
+      block(fmt::format("it was written by retrygate {}, and {} cannot run {} again as it was then",
+                        file.engine, version(), cell->policy));
+      return std::nullopt;
+    }
+    report.notes.push_back(fmt::format(
+        "{} on {} is a program: its stored samples are compared as they are, it was not run again.",
+        cell->policy, scenario.id));
+    return BaselineArm{cell->policy + " (stored)", std::nullopt, stored_samples(*cell, ids), true};
+  }
   BaselineArm arm{cell->policy + " (stored)", made->policy, stored_samples(*cell, ids),
                   !(made->policy == task.baseline.policy)};
   auto again = sweep({*made}, {scenario}, task.seeds.values(), ids, threads);
@@ -213,7 +225,7 @@ Asked question(const Comparison& c, const BaselineArm& arm, std::size_t scenario
                   metric.better == Better::lower,
                   wanted.amount.value_or(0),
                   !world.draws() && !drew(baseline) && !drew(candidate),
-                  arm.policy == c.policies[policy].policy,
+                  arm.policy && *arm.policy == c.policies[policy].policy,
                   wanted.where,
                   c.task.asking,
                   yes_no(metric.unit) ? stats::Deciding::paired_shares : c.task.method};

@@ -18,7 +18,8 @@ namespace retrygate::ci {
 // The side that everything is compared with, in one scenario.
 struct BaselineArm {
   std::string name;  // as the report calls it
-  AnyPolicy policy;
+  std::optional<AnyPolicy>
+      policy;                  // nothing where it is a program of an earlier day: only its samples are left
   std::optional<Cell> stored;  // nothing where it is simulated along with the candidates
   bool changed = false;        // is the task's own baseline another policy than the stored one?
 };

@@ -65,7 +65,7 @@ std::vector<NamedPolicy> policies_on(const Scenario& scenario, const CompareTask
   const StoredCell* cell = stored ? find_cell(*stored, scenario, task.baseline.name, task.seeds) : nullptr;
   if (cell != nullptr) {
     auto policy = stored_policy(*cell);
-    if (policy && !(policy->policy == task.baseline.policy)) {
+    if (policy && !policy->program && !(policy->policy == task.baseline.policy)) {
       policy->name = cell->policy + " (stored)";
       all.push_back(std::move(*policy));
     }
@@ -152,7 +152,7 @@ Result<void> add_storms(const std::vector<CompareTask>& tasks, const Baseline* s
     for (const NamedPolicy& named : meeting.policies) {
       Recorded& arm = recorded.emplace_back(named.name);
       const auto totals =
-          runner.run(named.policy, scenario, Seed{meeting.seed}, {0, named.name, &none, &arm.rows});
+          run_named(runner, named, scenario, Seed{meeting.seed}, {0, named.name, &none, &arm.rows});
       if (!totals) return tl::unexpected(totals.error());
     }
     report.storms.push_back(binned(scenario, meeting.seed, recorded));

@@ -167,9 +167,10 @@ Result<void> add_growth(const Comparison& c, unsigned threads, Report& report) {
     GrowthRequest request{task.baseline, task.candidates, {task.sizes[s]}, *task.over,
                           seeds,         metrics,         threads};
     // A stored policy is the baseline, and what the suite says of it now a candidate.
-    if (const BaselineArm& arm = c.arms[s]; arm.stored) {
+    if (const BaselineArm& arm = c.arms[s]; arm.stored && arm.policy) {
       request.baseline.name = arm.name;
-      request.baseline.policy = arm.policy;
+      request.baseline.policy = *arm.policy;
+      request.baseline.program = nullptr;
       if (arm.changed) request.candidates.insert(request.candidates.begin(), task.baseline);
     }
     const auto grown = grow(request);

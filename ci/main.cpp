@@ -23,6 +23,7 @@
 #include "ci/manual.hpp"
 #include "ci/reproduce.hpp"
 #include "ci/version.hpp"
+#include "policies/program_policy.hpp"
 #include "properties/token.hpp"
 
 namespace retrygate::ci {
@@ -493,6 +494,10 @@ int run(int argc, char** argv) {
     return run.crew->rank() == 0 ? app.exit(asked_for) : 0;  // --help, --version
   } catch (const CLI::ParseError& fault) {
     return static_cast<int>(refused(*run.crew, malformed(app, fault)));
+  } catch (const ProgramFault& fault) {
+    fmt::print(stderr, "retrygate: error: {}\n  hint: `retrygate check` finds the least case\n",
+               fault.what());
+    return static_cast<int>(fault.started ? ExitCode::violation : ExitCode::internal);
   } catch (const std::filesystem::filesystem_error&) {
     throw;  // no output of ours
   } catch (const std::system_error& fault) {

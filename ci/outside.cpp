@@ -17,13 +17,6 @@ std::string options_to_repeat(const std::optional<NamedContract>& contract) {
   return contract ? fmt::format(" --contract {}", shell_word(contract->name)) : "";
 }
 
-OutsideOptions options_of(const CaseKeeper& keeper, const std::string& subject,
-                          const std::optional<NamedContract>& contract) {
-  OutsideOptions options{keeper.options_for(subject)};
-  if (contract) options.contract_text = &contract->source;
-  return options;
-}
-
 // After the last failed attempt of a call, how long a client may still be waiting for its next one.
 Duration patience(const Contract& c) {
   constexpr Duration when_nothing_is_promised = Duration::s(60);
@@ -36,29 +29,40 @@ Duration patience(const Contract& c) {
 
 bool is_program(const std::string& subject) { return subject.starts_with(prefix); }
 
+Result<void> check_program_as(const ShownSubject& shown, const std::string& reference,
+                              const std::string& command, const Contract& promised,
+                              const Value* contract_text, const CheckRequest& request, CaseKeeper& keeper,
+                              Report& report) {
+  OutsideOptions options{keeper.options_for(reference)};
+  options.contract_text = contract_text;
+  std::optional<Token> token;
+  if (request.replay) {
+    auto read = read_token(*request.replay, reference, {"--replay", 1, 1});
+    if (!read) return tl::unexpected(std::move(read.error()));
+    token = std::move(*read);
+  }
+  auto result = token ? replay_program(*token, reference, command, promised, options)
+                      : check_program(reference, command, promised, options);
+  if (!result) {
+    report.notes.push_back(fmt::format("{} was not checked: {}", shown.name, to_string(result.error())));
+    report.code = worst({report.code, ExitCode::internal});
+    return {};
+  }
+  keeper.add(result->rows, shown);
+  report.coverage.push_back({shown.name, result->coverage.tried, result->coverage.not_tried});
+  return {};
+}
+
 Result<Report> check_programs(const std::vector<std::string>& subjects,
                               const std::optional<NamedContract>& contract, const CheckRequest& request) {
   Report report;
   CaseKeeper keeper(request, report);
+  const Contract promised = contract ? contract->contract : Contract{};
   for (const std::string& subject : subjects) {
-    const OutsideOptions options = options_of(keeper, subject, contract);
-    const std::string command = subject.substr(prefix.size());
-    const Contract promised = contract ? contract->contract : Contract{};
-    std::optional<Token> token;
-    if (request.replay) {
-      auto read = read_token(*request.replay, subject, {"--replay", 1, 1});
-      if (!read) return tl::unexpected(std::move(read.error()));
-      token = std::move(*read);
-    }
-    auto result = token ? replay_program(*token, subject, command, promised, options)
-                        : check_program(subject, command, promised, options);
-    if (!result) {
-      report.notes.push_back(fmt::format("{} was not checked: {}", subject, to_string(result.error())));
-      report.code = worst({report.code, ExitCode::internal});
-      continue;
-    }
-    keeper.add(result->rows, {subject, {}, options_to_repeat(contract)});
-    report.coverage.push_back({subject, result->coverage.tried, result->coverage.not_tried});
+    const auto done =
+        check_program_as({subject, {}, options_to_repeat(contract)}, subject, subject.substr(prefix.size()),
+                         promised, contract ? &contract->source : nullptr, request, keeper, report);
+    if (!done) return tl::unexpected(done.error());
   }
   keeper.close();
   return report;
@@ -75,7 +79,7 @@ Result<Report> check_recording(const std::string& path, const std::optional<Name
   CheckRequest once = request;  // a recording has no cases to keep
   once.cases_file.clear();
   CaseKeeper keeper(once, report);
-  auto result = check_trace(path, std::move(*trace), promised, options_of(keeper, path, contract));
+  auto result = check_trace(path, std::move(*trace), promised, {keeper.options_for(path)});
   for (retrygate::VerdictRow& row : result.rows)
     row.counterexample.repeat =
         fmt::format("retrygate check --trace {} --only {}", shell_word(path), row.invariant->id);

@@ -23,6 +23,12 @@ Result<Report> check_programs(const std::vector<std::string>& subjects, const st
 Result<Report> check_recording(const std::string& path, const std::optional<NamedContract>&,
                                const CheckRequest&);
 
+// One of them, which `reference` names on a command line; its contract as the program is greeted with it.
+// What fails and what was tried goes into the report.
+Result<void> check_program_as(const ShownSubject&, const std::string& reference, const std::string& command,
+                              const Contract&, const Value* contract_text, const CheckRequest&, CaseKeeper&,
+                              Report&);
+
 void append(Report& to, const Report& more);
 
 }  // namespace retrygate::ci

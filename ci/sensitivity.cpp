@@ -200,6 +200,9 @@ std::vector<Setting> usual_settings(const SensitivityRequest& request, const Nam
 Result<SensitivityReport> sensitivity(const SensitivityRequest& request) {
   Errors errors;
   const auto nominal = keep(find_policy(request.policy, request.where), errors);
+  if (nominal && nominal->program)
+    errors.push_back({request.where, "the settings of a program cannot be varied from here",
+                      "name a built-in, a preset or FILE.toml#name"});
   const auto scenario =
       keep(find_scenario(request.scenario, {"--scenario", 1, 1}, request.overrides), errors);
   std::vector<Metric> metrics;

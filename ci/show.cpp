@@ -12,10 +12,10 @@ std::string seconds(Duration d) {
 }
 
 // The question "is the outage longer than your retries?", asked of a log.
-std::string outages_text(const AnyPolicy& policy, const ShowRequest& request) {
+std::string outages_text(const NamedPolicy& named, const ShowRequest& request, std::int64_t calls) {
   std::vector<Duration> lengths = request.outages;
   std::sort(lengths.begin(), lengths.end());
-  const std::vector<double> shares = shares_outliving(policy, lengths);
+  const std::vector<double> shares = shares_outliving(named, lengths);
   const std::size_t n = lengths.size();
   double sum = 0;
   for (const double share : shares) sum += share;
@@ -23,7 +23,7 @@ std::string outages_text(const AnyPolicy& policy, const ShowRequest& request) {
   const auto by_none = std::count(shares.begin(), shares.end(), 0.0);
   std::string out =
       fmt::format("{} outages of {}: calls that still send an attempt after it ({} calls, seed 1)\n", n,
-                  request.log, calls_drawn);
+                  request.log, calls);
   const std::pair<const char*, std::size_t> marks[] = {
       {"shortest", 0}, {"median", (n - 1) / 2}, {"90 %", (n * 9 + 9) / 10 - 1}, {"longest", n - 1}};
   for (const auto& [name, i] : marks)
@@ -50,9 +50,9 @@ std::string show_text(const NamedPolicy& named, const Schedule& schedule, const 
   const ScheduleRow& end = schedule.rows.back();
   out += fmt::format("\nretry n is attempt n+1; waits only, the time of the attempts comes on top.\n");
   if (!schedule.exact)
-    out += fmt::format("lowest and highest were observed in {} calls (seed 1).\n", calls_drawn);
+    out += fmt::format("lowest and highest were observed in {} calls (seed 1).\n", schedule.calls);
   if (!schedule.mean_exact)
-    out += fmt::format("the mean was estimated from {} calls (seed 1).\n", calls_drawn);
+    out += fmt::format("the mean was estimated from {} calls (seed 1).\n", schedule.calls);
   out += schedule.ends ? fmt::format("After retry {} it gives up.\n", end.n)
                        : fmt::format("It goes on after retry {}.\n", end.n);
   if (request.deadline) {
@@ -66,11 +66,11 @@ std::string show_text(const NamedPolicy& named, const Schedule& schedule, const 
                          to_string(limit));
   }
   if (request.outage) {
-    const double share = share_outliving(named.policy, *request.outage);
+    const double share = share_outliving(named, *request.outage);
     out += fmt::format("Outage of {}: {:.1f} % of calls still send an attempt after it ({} calls, seed 1).\n",
-                       to_string(*request.outage), 100 * share, calls_drawn);
+                       to_string(*request.outage), 100 * share, schedule.calls);
   }
-  if (!request.outages.empty()) out += outages_text(named.policy, request);
+  if (!request.outages.empty()) out += outages_text(named, request, schedule.calls);
   return out;
 }
 

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <fstream>
 
+#include "policies/process_load.hpp"
+
 namespace retrygate {
 namespace {
 
@@ -233,6 +235,33 @@ TEST(External, NothingIsLeftBehind) {
     poll(nullptr, 0, 1);
     EXPECT_LT(i, 999) << "a child of the program is left";
   }
+}
+
+// A machine that is too busy is told from a program that hangs.
+TEST(External, OnlyOneThatWantsToRunAndCannotIsKeptWaiting) {
+  const auto load = [](bool wants_cpu, double cpu_s) {
+    return std::optional(GroupLoad{wants_cpu, Duration::seconds(cpu_s)});
+  };
+  EXPECT_TRUE(was_starved(load(true, 1), load(true, 1.4), Duration::s(1)));
+  EXPECT_FALSE(was_starved(load(true, 1), load(true, 1.6), Duration::s(1))) << "an endless loop";
+  EXPECT_FALSE(was_starved(load(false, 1), load(false, 1), Duration::s(1))) << "it waits for something";
+  EXPECT_FALSE(was_starved(load(true, 1), load(false, 1), Duration::s(1)));
+  EXPECT_FALSE(was_starved(std::nullopt, load(true, 1), Duration::s(1)));
+
+  // Each in a group of its own: one that sleeps, and one whose child loops.
+  const auto group = [](const std::string& command) {
+    auto process = Process::start("echo $$; " + command);
+    EXPECT_TRUE(process);
+    const pid_t pid = static_cast<pid_t>(std::stol(process->exchange({}, 1).lines.at(0)));
+    return std::pair(std::move(*process), pid);
+  };
+  const auto sleeping = group("sleep 60; :"), looping = group("(while :; do :; done); :");
+  for (int i = 0; load_of_group(sleeping.second).value().wants_cpu && i < 10'000; ++i) poll(nullptr, 0, 1);
+  EXPECT_FALSE(load_of_group(sleeping.second)->wants_cpu);
+  for (int i = 0; load_of_group(looping.second)->cpu < Duration::ms(100) && i < 60'000; ++i)
+    poll(nullptr, 0, 1);
+  EXPECT_TRUE(load_of_group(looping.second)->wants_cpu);
+  EXPECT_GE(load_of_group(looping.second)->cpu, Duration::ms(100));
 }
 
 // Writing to a program that is gone must not kill the checker.

@@ -31,6 +31,53 @@ Result<NamedPolicy> make(std::string name, const Preset& preset, const Value& pa
                      &preset,         std::move(table),  std::move(reference)};
 }
 
+// What stands in the place of a preset for a policy in another process.
+const Preset& program_preset() {
+  static const Preset preset{"exec", "a program that speaks the protocol retrygate-policy",
+                             "the program itself (policies/adapters/README.md)", nullptr};
+  return preset;
+}
+
+NamedPolicy make_program(std::string name, std::string command, Contract contract, Value contract_text,
+                         Value source, Where where) {
+  const ProgramPolicy policy(std::move(command), std::move(contract));
+  std::string reference = name;
+  return {std::move(name),
+          policy,
+          std::move(where),
+          &program_preset(),
+          std::move(source),
+          std::move(reference),
+          std::make_shared<const Program>(Program{policy, std::move(contract_text)})};
+}
+
+Error no_command(Where where) {
+  return {std::move(where), "this names no command", "for example exec:python3 policy.py"};
+}
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\n") == std::string_view::npos; }
+
+// kind = "exec", its command, and what it promises.
+Result<NamedPolicy> make_program_from_table(std::string name, const Value& table) {
+  Errors complaints;
+  Reader reader(table, complaints);
+  (void)reader.text("kind");
+  const auto command = reader.text("command");
+  if (!reader.has("command"))
+    reader.fail(table.where, fmt::format("policy '{}' lacks its 'command'", name),
+                "for example command = \"python3 policy.py\"");
+  else if (command && is_blank(*command))
+    complaints.push_back(no_command(reader.where("command")));
+  Contract contract = read_contract(reader);
+  reader.finish();
+  if (!complaints.empty()) return tl::unexpected(std::move(complaints));
+  Value promised = table;
+  std::erase_if(std::get<Table>(promised.data),
+                [](const Member& m) { return m.key == "kind" || m.key == "command"; });
+  return make_program(std::move(name), *command, std::move(contract), std::move(promised), table,
+                      table.where);
+}
+
 // A `[policy.NAME]` table without its `kind`, which says which preset reads the rest.
 Result<NamedPolicy> make_from_table(std::string name, Value table) {
   Errors complaints;
@@ -40,6 +87,7 @@ Result<NamedPolicy> make_from_table(std::string name, Value table) {
     reader.fail(table.where, fmt::format("policy '{}' lacks its 'kind'", name),
                 "for example kind = \"full-jitter\"; `retrygate list policies` shows all");
   if (!complaints.empty()) return tl::unexpected(std::move(complaints));
+  if (*kind == program_preset().id) return make_program_from_table(std::move(name), table);
   const Preset* preset = presets().find(*kind);
   if (preset == nullptr) return tl::unexpected(unknown_policy(*kind, reader.where("kind")));
   Table& members = std::get<Table>(table.data);
@@ -77,11 +125,31 @@ Result<NamedPolicy> read_policy(std::string name, const Value& table) {
   return make_from_table(std::move(name), table);
 }
 
+Result<NamedPolicy> started(const NamedPolicy& named, Seed seed, Repeats repeats, std::uint64_t salt) {
+  if (!named.program) return named;
+  const Seed own{detail::mix(seed.value, salt + 1)};
+  const auto policy = named.program->policy.started(own, &named.program->contract);
+  if (!policy)
+    throw ProgramFault(
+        fmt::format("{} cannot be started: {}", to_string(named.policy), to_string(policy.error())), false);
+  if (repeats == Repeats::needed && !policy->introduction().seeded)
+    return failure(named.where,
+                   fmt::format("'{}' draws from a source of its own (\"seeded\":false): a run could not be "
+                               "repeated",
+                               named.name),
+                   "it has to take its randomness from the seed that it is greeted with");
+  NamedPolicy running = named;
+  running.policy = *policy;
+  return running;
+}
+
 Result<NamedPolicy> find_policy(std::string_view reference, Where where, const std::string& folder) {
   if (reference.starts_with("exec:")) {
-    return failure(
-        std::move(where), "a policy in another program (exec:) can be checked, and nothing else yet",
-        "retrygate check 'exec:CMD' --contract FILE; here name a built-in, a preset or FILE.toml#name");
+    std::string command(reference.substr(5));
+    if (is_blank(command)) return tl::unexpected(Errors{no_command(std::move(where))});
+    Table source = {member("kind", std::string("exec")), member("command", command)};
+    return make_program(std::string(reference), std::move(command), {}, to_value(Table{}),
+                        to_value(std::move(source)), std::move(where));
   }
   const std::size_t hash = reference.find('#');
   const std::size_t colon = reference.find(':', hash == std::string_view::npos ? 0 : hash);

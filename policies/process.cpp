@@ -16,6 +16,8 @@
 #include <cstring>
 #include <utility>
 
+#include "policies/process_load.hpp"
+
 extern char** environ;
 
 namespace retrygate {
@@ -101,6 +103,44 @@ class NoPipeSignal {
   bool was_pending_ = false;
 };
 
+// What is to become of a process that is started.
+class Plan {
+ public:
+  Plan() {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawnattr_init(&attributes_);
+    sigset_t none, pipe;
+    sigemptyset(&none);
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &pipe);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~Plan() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  void give(const Descriptor& end, int as) { posix_spawn_file_actions_adddup2(&actions_, end.number(), as); }
+  void give_nothing(int as) { posix_spawn_file_actions_addopen(&actions_, as, "/dev/null", O_RDWR, 0); }
+
+  // Runs `/bin/sh -c text` in this group; 0: in one of its own. An error code, or 0 and its pid.
+  int run(std::string text, pid_t group, pid_t& pid) {
+    posix_spawnattr_setpgroup(&attributes_, group);
+    std::string shell = "sh", option = "-c";
+    std::array<char*, 4> arguments{shell.data(), option.data(), text.data(), nullptr};
+    return posix_spawn(&pid, "/bin/sh", &actions_, &attributes_, arguments.data(), environ);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
 std::string how_it_ended(int status) {
   if (WIFEXITED(status)) return fmt::format("ended with exit code {}", WEXITSTATUS(status));
   if (WIFSIGNALED(status))
@@ -112,6 +152,10 @@ std::string how_it_ended(int status) {
 
 struct Process::State {
   pid_t pid = -1;
+  // Its group is ended when we are: a second process in it waits for this pipe to close, and then kills all.
+  // A signal handler of ours could not do that after SIGKILL, nor for whoever links us.
+  pid_t warden = -1;
+  detail::Descriptor lifeline;
   ProcessLimits limits;
   detail::Descriptor in, out, err;  // its stdin, stdout, stderr
   std::string heard;                // of its stdout, not yet taken
@@ -122,7 +166,44 @@ struct Process::State {
     if (pid <= 0) return;
     kill(-pid, SIGKILL);
     if (!status) waitpid(pid, nullptr, 0);
+    if (warden > 0) waitpid(warden, nullptr, 0);
   }
+
+  // Waits for more of it until this time, and beyond it as long as the machine keeps it from running.
+  class Patience {
+   public:
+    Patience(pid_t group, Duration least) : group_(group), least_(least) { begin(); }
+    void begin() {
+      since_ = now();
+      looked_ = since_;
+      load_.reset();
+      until_ = since_ + least_;
+    }
+    Duration until() const { return until_; }
+    // How long to sleep at most. Nothing: it is over.
+    std::optional<Duration> left() {
+      const Duration time = now();
+      // What it does in the second half is what it is judged by.
+      const Duration half_time = until_ - least_ / 2;
+      if (!load_ && time >= half_time) {
+        load_ = load_of_group(group_);
+        looked_ = time;
+      }
+      if (time < until_) return (load_ ? until_ : half_time) - time;
+      if (until_ >= since_ + least_ * 4 || !was_starved(load_, load_of_group(group_), time - looked_))
+        return std::nullopt;
+      load_.reset();
+      until_ = until_ + least_;
+      return least_ / 2;
+    }
+    Duration so_far() const { return until_ - since_; }
+
+   private:
+    pid_t group_;
+    Duration least_;
+    Duration since_, until_, looked_;
+    std::optional<GroupLoad> load_;
+  };
 
   // What is there of a pipe; closes it at its end. True while it may give more.
   static bool drain(Descriptor& from, std::string& into, std::size_t most) {
@@ -201,7 +282,7 @@ struct Process::State {
   Heard converse(std::string_view text, std::size_t enough) {
     Heard result;
     take_lines(result.lines, enough);
-    Duration give_up = now() + limits.answer;
+    Patience patience(pid, limits.answer);
     while (result.lines.size() < enough || (!text.empty() && in.open())) {
       std::array<pollfd, 3> ends{};
       nfds_t n = 0;
@@ -211,20 +292,20 @@ struct Process::State {
       if (!text.empty()) watch(in, POLLOUT);
       watch(out, POLLIN);
       watch(err, POLLIN);
-      const Duration left = give_up - now();
-      if (left <= Duration{}) {
+      const auto left = patience.left();
+      if (!left) {
         drain_stderr();
         result.lapse =
-            Lapse{Lapse::Kind::late, fmt::format("wrote nothing for {}", to_string(limits.answer))};
+            Lapse{Lapse::Kind::late, fmt::format("wrote nothing for {}", to_string(patience.so_far()))};
         break;
       }
-      poll(ends.data(), n, poll_timeout_ms(left));
+      poll(ends.data(), n, poll_timeout_ms(*left));
       if (!text.empty() && in.open() && !write_some(text)) in.close();
       drain_stderr();
       const std::size_t before = result.lines.size();
       const bool goes_on = out.open() && drain(out, heard, limits.line_bytes + (std::size_t{1} << 20));
       take_lines(result.lines, enough);
-      if (result.lines.size() > before) give_up = now() + limits.answer;
+      if (result.lines.size() > before) patience.begin();
       if (result.lines.size() >= enough) continue;
       if (heard.size() > limits.line_bytes && heard.find('\n') == std::string::npos) {
         result.lapse = Lapse{Lapse::Kind::long_line,
@@ -232,7 +313,7 @@ struct Process::State {
         break;
       }
       if (!goes_on) {
-        result.lapse = ended(give_up);
+        result.lapse = ended(patience.until());
         break;
       }
     }
@@ -252,35 +333,28 @@ Result<Process> Process::start(const std::string& command, ProcessLimits limits)
   auto in = make_pipe();
   auto out = make_pipe();
   auto err = make_pipe();
-  if (!in || !out || !err) return fault(errno);
+  auto lifeline = make_pipe();
+  if (!in || !out || !err || !lifeline) return fault(errno);
 
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in->read.number(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out->write.number(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err->write.number(), STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, pipe;
-  sigemptyset(&none);
-  sigemptyset(&pipe);
-  sigaddset(&pipe, SIGPIPE);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &pipe);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-
-  std::string shell = "sh", option = "-c", text = command;
-  std::array<char*, 4> arguments{shell.data(), option.data(), text.data(), nullptr};
   auto state = std::make_unique<State>();
   state->limits = limits;
-  pid_t pid = -1;
-  const int code = posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (code != 0) return fault(code);
-  state->pid = pid;
+  Plan program;
+  program.give(in->read, STDIN_FILENO);
+  program.give(out->write, STDOUT_FILENO);
+  program.give(err->write, STDERR_FILENO);
+  if (const int code = program.run(command, 0, state->pid); code != 0) {
+    state->pid = -1;
+    return fault(code);
+  }
+  Plan warden;
+  warden.give(lifeline->read, STDIN_FILENO);
+  warden.give_nothing(STDOUT_FILENO);
+  warden.give_nothing(STDERR_FILENO);
+  if (const int code = warden.run("read -r nothing; kill -KILL 0", state->pid, state->warden); code != 0) {
+    state->warden = -1;
+    return fault(code);
+  }
+  state->lifeline = std::move(lifeline->write);
   state->in = std::move(in->write);
   state->out = std::move(out->read);
   state->err = std::move(err->read);

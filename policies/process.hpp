@@ -13,7 +13,9 @@
 namespace retrygate {
 
 struct ProcessLimits {
-  Duration answer = Duration::s(5);     // the longest real time from one line of it to the next
+  // The longest real time from one line of it to the next. Where the machine, and not the program, is too
+  // busy, four times as long.
+  Duration answer = Duration::s(5);
   std::size_t line_bytes = 64 * 1024;   // the longest line it may write
   std::size_t stderr_bytes = 8 * 1024;  // how much of the end of its stderr is kept
 };
@@ -26,8 +28,9 @@ struct Lapse {
 
 class Process {
  public:
-  // Runs `/bin/sh -c COMMAND` in a process group of its own. Nothing is said about whether the command
-  // exists: the shell starts and then ends with 127. Error: the system gives no process or pipe.
+  // Runs `/bin/sh -c COMMAND` in a process group of its own, which does not outlive us, however we end.
+  // Nothing is said about whether the command exists: the shell starts and then ends with 127. Error: the
+  // system gives no process or pipe.
   static Result<Process> start(const std::string& command, ProcessLimits limits = {});
 
   Process(Process&&) noexcept;

@@ -67,6 +67,7 @@ std::optional<Law> law_of(const Contract& c, std::int64_t n) {
 
 // Does what is documented of the delays show in them?
 bool keeps_its_law(const NamedPolicy& named) {
+  if (named.program) return false;
   constexpr std::array laws{"delay-in-bounds", "jitter-law", "cap-respected", "growth-law"};
   return std::none_of(named.preset->deviations.begin(), named.preset->deviations.end(),
                       [&](const Deviation& d) {
@@ -105,6 +106,9 @@ bool walk(const AnyPolicy& policy, Status failure, std::uint64_t client, See see
   }
 }
 
+// Of a program they are fewer: it answers one question after the other.
+std::int64_t calls_drawn(const NamedPolicy& named) { return named.program ? 500 : 20'000; }
+
 struct Observed {
   Duration lo = Duration::max(), hi;
   double sum_s = 0;
@@ -119,8 +123,8 @@ Schedule schedule(const NamedPolicy& named, std::int64_t retries) {
   const bool lawful = keeps_its_law(named);
   const Status failure = failure_of(contract);
   std::vector<Observed> observed;
-  Schedule result{{}, true, true, true};
-  for (std::int64_t call = 0; call < calls_drawn; ++call) {
+  Schedule result{{}, true, true, true, calls_drawn(named)};
+  for (std::int64_t call = 0; call < result.calls; ++call) {
     const bool stopped =
         walk(policy, failure, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration delay, Instant) {
           if (n > retries) return false;
@@ -168,30 +172,33 @@ std::vector<std::vector<Duration>> observed_delays(const AnyPolicy& policy, std:
   return delays;
 }
 
-std::vector<double> shares_outliving(const AnyPolicy& policy, const std::vector<Duration>& outages) {
+std::vector<double> shares_outliving(const NamedPolicy& named, const std::vector<Duration>& outages) {
+  const AnyPolicy& policy = named.policy;
+  const std::int64_t calls = calls_drawn(named);
+  // A policy that neither stops nor lets time pass is cut off.
+  const std::int64_t attempts_most = named.program ? 2000 : 100'000;
   const Status failure = failure_of(policy.contract());
   // How many calls have the outage i, and none longer, as the longest that they outlive.
   std::vector<std::int64_t> longest(outages.size());
-  for (std::int64_t call = 0; call < calls_drawn; ++call) {
-    // A policy that neither stops nor lets time pass is cut off after 100,000 attempts.
+  for (std::int64_t call = 0; call < calls; ++call) {
     std::size_t outlived = 0;
     walk(policy, failure, static_cast<std::uint64_t>(call), [&](std::int64_t n, Duration, Instant next) {
       while (outlived < outages.size() && next.since_start >= outages[outlived]) ++outlived;
-      return outlived < outages.size() && n < 100'000;
+      return outlived < outages.size() && n < attempts_most;
     });
     if (outlived > 0) ++longest[outlived - 1];
   }
   std::vector<double> shares(outages.size());
-  std::int64_t calls = 0;
+  std::int64_t outliving = 0;
   for (std::size_t i = outages.size(); i-- > 0;) {
-    calls += longest[i];
-    shares[i] = static_cast<double>(calls) / static_cast<double>(calls_drawn);
+    outliving += longest[i];
+    shares[i] = static_cast<double>(outliving) / static_cast<double>(calls);
   }
   return shares;
 }
 
-double share_outliving(const AnyPolicy& policy, Duration outage) {
-  return shares_outliving(policy, {outage}).front();
+double share_outliving(const NamedPolicy& named, Duration outage) {
+  return shares_outliving(named, {outage}).front();
 }
 
 }  // namespace retrygate

@@ -18,16 +18,15 @@ struct ScheduleRow {
 
 struct Schedule {
   std::vector<ScheduleRow> rows;
-  bool exact;       // false: lo and hi were observed in `calls_drawn` calls
-  bool mean_exact;  // false: the mean was (a decorrelated chain under a cap has no closed form)
-  bool ends;        // the policy stops by itself after the last row
+  bool exact;              // false: lo and hi were observed in `calls` calls
+  bool mean_exact;         // false: the mean was (a decorrelated chain under a cap has no closed form)
+  bool ends;               // the policy stops by itself after the last row
+  std::int64_t calls = 0;  // that were drawn, of seed 1
 };
 
-inline constexpr std::int64_t calls_drawn = 20'000;  // of seed 1, wherever something is observed
-
 // At most `retries` rows, fewer where the policy stops earlier. Every attempt fails at once, with 503 or
-// what the policy retries instead. Of a replica that is known to leave its documented delays they are
-// observed.
+// what the policy retries instead. Of a replica that is known to leave its documented delays, and of a
+// program, which has to run (`started`), they are observed.
 Schedule schedule(const NamedPolicy&, std::int64_t retries);
 
 // The delays before retries 1..`retries` of the first `calls` calls, [retry][call]; a call that stops earlier
@@ -36,9 +35,9 @@ std::vector<std::vector<Duration>> observed_delays(const AnyPolicy&, std::int64_
                                                    std::int64_t calls);
 
 // Fraction of calls that still send an attempt at or after `outage`, when attempts fail at once and the
-// outage begins with the call. Observed over `calls_drawn` calls of seed 1.
-double share_outliving(const AnyPolicy&, Duration outage);
+// outage begins with the call. Observed over as many calls of seed 1 as a schedule.
+double share_outliving(const NamedPolicy&, Duration outage);
 // The same for many outages, sorted by length.
-std::vector<double> shares_outliving(const AnyPolicy&, const std::vector<Duration>& outages);
+std::vector<double> shares_outliving(const NamedPolicy&, const std::vector<Duration>& outages);
 
 }  // namespace retrygate

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <set>
 
-#include "policies/base/testing.hpp"
 #include "policies/composed.hpp"
 #include "policies/named.hpp"
 #include "properties/bounds.hpp"
@@ -28,7 +27,16 @@ VerdictRow killer(const Mutant& mutant, Seed seed) {
   return rows.empty() ? VerdictRow{} : rows.front();
 }
 
-// Nothing fails. What is listed as a deviation deviates.
+// A SHOULD that a faithful replica breaks without breaking a promise of its documentation, and why.
+struct Known {
+  std::string_view subject, invariant, why;
+};
+const std::vector<Known>& known_shoulds() {
+  static const std::vector<Known> all{};
+  return all;
+}
+
+// A MUST fails nowhere; a SHOULD only where that is stated above. What is listed as a deviation deviates.
 void expect_no_accusation(const std::string& reference, const std::vector<std::uint64_t>& seeds) {
   const auto found = find_policy(reference, {"test", 0, 0});
   ASSERT_TRUE(found) << reference << ": " << to_string(found.error());
@@ -36,9 +44,13 @@ void expect_no_accusation(const std::string& reference, const std::vector<std::u
     Options options;
     options.seed = Seed{seed};
     for (const VerdictRow& row : check(subject_of(*found), options)) {
-      EXPECT_NE(row.verdict, Verdict::fails)
+      const bool stated = std::any_of(known_shoulds().begin(), known_shoulds().end(), [&](const Known& k) {
+        return k.subject == reference && k.invariant == row.invariant->id;
+      });
+      EXPECT_TRUE(!stated || row.invariant->level == Level::should) << reference << ": a MUST has no excuse";
+      EXPECT_EQ(row.verdict == Verdict::fails, stated)
           << reference << ", " << to_string(row.invariant->level) << " " << row.invariant->id << ", seed "
-          << seed << ": " << row.counterexample.shrunk;
+          << seed << (stated ? ": is stated as failing, and does not" : ": ") << row.counterexample.shrunk;
       EXPECT_NE(row.verdict, Verdict::broken) << reference << ", " << row.invariant->id << ": " << row.note;
     }
   }
@@ -110,9 +122,7 @@ TEST(KillMatrix, EveryInvariantKills) {
 }
 
 TEST(KillMatrix, PresetsAreAccusedOfNothing) {
-  const std::vector<std::uint64_t> seeds =
-      sanitized ? std::vector<std::uint64_t>{1} : std::vector<std::uint64_t>{1, 2, 3};
-  for (const Preset& preset : presets()) expect_no_accusation(std::string(preset.id), seeds);
+  for (const Preset& preset : presets()) expect_no_accusation(std::string(preset.id), {1, 2, 3});
 }
 
 TEST(KillMatrix, PresetsListDeviationsFromInvariants) {

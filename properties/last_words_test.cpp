@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "policies/base/testing.hpp"
 #include "properties/check.hpp"
 #include "properties/mutants/mutant.hpp"
 
@@ -45,7 +44,9 @@ int depth(std::int64_t n) {
 }
 
 TEST(LastWords, AreSaidWhenTheStackIsFull) {
-  if (sanitized) GTEST_SKIP() << "AddressSanitizer has the stack";
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "AddressSanitizer has the stack";
+#endif
   const AnyPolicy policy = dies_at_the_fifth(
       [](std::int64_t n, Rng&) { return Duration::ns(1 + depth(n < 70 ? n : 1'000'000'000) % 2); });
   EXPECT_EXIT(
@@ -57,7 +58,9 @@ TEST(LastWords, AreSaidWhenTheStackIsFull) {
 }
 
 TEST(LastWords, AreNotHeardAfterwards) {
-  if (sanitized) GTEST_SKIP() << "AddressSanitizer has words of its own";
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "AddressSanitizer has words of its own";
+#endif
   EXPECT_EXIT(
       {
         { const LastWords words; }

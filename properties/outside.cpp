@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include "policies/program_policy.hpp"
 #include "properties/bounds.hpp"
 #include "properties/header.hpp"
 #include "properties/spread.hpp"
@@ -75,10 +76,16 @@ class Conductor {
   std::int64_t decisions() const { return decisions_; }
   bool exhausted() const { return exhausted_; }  // the decisions did not suffice for all that was planned
 
-  // After a fault the rest of these lanes is not tried, and the next ones meet a fresh process.
+  // It kept silent once. Asking it again would cost the same time again and again.
+  bool silent() const {
+    return std::any_of(faults_.begin(), faults_.end(), [](const Broken& b) { return b.fault.late; });
+  }
+
+  // After a fault the rest of these lanes is not tried, and the next ones meet a fresh process; after silence
+  // nothing is tried.
   void run(const std::vector<Lane>& lanes, Trace& into) {
     constexpr std::size_t faults_most = 3;  // it has shown what it is
-    if (!program_ && (faults_.size() >= faults_most || start())) return;
+    if (silent() || (!program_ && (faults_.size() >= faults_most || start()))) return;
     perform(*program_, lanes, into);
     if (!program_->fault()) return;
     faults_.push_back({*program_->fault(), std::exchange(fault_place_, {})});
@@ -103,6 +110,7 @@ class Conductor {
     }
     std::vector<Trace> traces;
     for (ExternalProgram& program : all) {
+      if (silent()) break;
       std::optional<ProtocolFault> fault = program.greet();
       if (!fault) {
         perform(program, lanes, traces.emplace_back());
@@ -376,8 +384,9 @@ class Plan {
   // Long calls, each attempt number in turn.
   std::vector<Lane> sequences() {
     std::vector<Lane> lanes;
+    // So many that a law that is another one from some attempt on shows there, see spread.hpp.
     for (int i = 0; i < 64; ++i) {
-      Errand call = fails(70);
+      Errand call = fails(i % 4 == 0 ? std::min<std::int64_t>(effort_.attempts, 258) : 70);
       call.pause = Duration::s(i);
       add(lanes, {std::move(call)});
     }
@@ -440,20 +449,17 @@ double alpha_of_one() {
   return alpha_of_a_subject / static_cast<double>(std::max<std::ptrdiff_t>(1, statistical));
 }
 
-// A row for every invariant that a recording decides; the others by name. That a program failed is told even
-// if nobody asked whether it survives.
+// A row for every wanted invariant that a recording decides; the others go into `undecided`. That a program
+// failed is told even if nobody asked whether it survives.
 std::vector<VerdictRow> rows_of(const std::string& name, const Recording& recording, const Contract& contract,
-                                const OutsideOptions& options, std::vector<std::string>& not_tried) {
+                                const OutsideOptions& options, std::vector<const Invariant*>& undecided) {
   std::vector<VerdictRow> rows;
   const double alpha = alpha_of_one();
   for (const Invariant& invariant : invariants()) {
     const bool died = invariant.id == "survives" && recording.cut_short;
     if (!died && !wanted(options, invariant.id)) continue;
     if (!decided_by_recording(invariant.id)) {
-      not_tried.emplace_back(invariant.id);
-      // Asked for by name, it must not be passed over in silence.
-      if (!options.only.empty())
-        rows.push_back({name, &invariant, Verdict::unsure, "it cannot be tried on this kind of subject", {}});
+      undecided.push_back(&invariant);
       continue;
     }
     Finding finding = judge(invariant.id, recording, contract, alpha);
@@ -461,6 +467,24 @@ std::vector<VerdictRow> rows_of(const std::string& name, const Recording& record
         {name, &invariant, finding.verdict, std::move(finding.note), std::move(finding.counterexample), {}});
   }
   return rows;
+}
+
+// What was asked for by name must not be passed over in silence. The rows are then in the order of their ids.
+void add_unsure(const std::string& name, const std::vector<const Invariant*>& untried,
+                const OutsideOptions& options, std::vector<VerdictRow>& rows) {
+  for (const Invariant* invariant : untried) {
+    if (!options.only.empty())
+      rows.push_back(
+          {name, invariant, Verdict::unsure, "it cannot be tried on this kind of subject", {}, {}});
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const VerdictRow& a, const VerdictRow& b) { return a.invariant->id < b.invariant->id; });
+}
+
+std::string ids_of(const std::vector<const Invariant*>& some) {
+  std::vector<std::string_view> ids;
+  for (const Invariant* invariant : some) ids.push_back(invariant->id);
+  return fmt::format("{}", fmt::join(ids, ", "));
 }
 
 // CLIENT.CALL.ATTEMPT, the call alone; with ".1" after all that its client did before.
@@ -509,54 +533,148 @@ class ProgramCheck {
     for (const auto& lanes : plan_.phases(said.jumps)) conductor.run(lanes, recording.trace);
     conductor.finish();
     recording.cut_short = !conductor.faults().empty();
-    if (contract_.jitter && contract_.jitter->kind != JitterKind::none &&
+    if (contract_.jitter && contract_.jitter->kind != JitterKind::none && !conductor.silent() &&
         wanted(options_, "processes-independent"))
       recording.processes = conductor.run_fresh(effort_of(options_.cases).processes, plan_.first_attempts());
 
     OutsideResult result;
-    std::vector<std::string> not_asked;
-    result.rows = rows_of(name_, recording, contract_, options_, not_asked);
-    for (VerdictRow& row : result.rows) {
-      if (row.invariant->id == "survives" && !conductor.faults().empty())
-        row = judged(*row.invariant, conductor.faults());
-      if (row.verdict == Verdict::fails) explain(row, said);
-    }
+    std::vector<const Invariant*> undecided;
+    result.rows = rows_of(name_, recording, contract_, options_, undecided);
+    std::vector<Broken> faults = conductor.faults();
     result.decisions = conductor.decisions();
-    result.coverage = coverage(conductor, recording, said, not_asked);
+    if (faults.empty()) result.decisions += ask_one_by_one(said, undecided, result.rows, faults);
+    for (VerdictRow& row : result.rows) {
+      if (row.invariant->id == "survives" && !faults.empty()) row = judged(*row.invariant, faults);
+      if (row.verdict == Verdict::fails && row.counterexample.token.empty())
+        explain(row, said, conductor.silent());
+    }
+    result.coverage = coverage(conductor, recording, said, undecided, result.decisions);
+    add_unsure(name_, undecided, options_, result.rows);
     return result;
   }
 
   tl::expected<OutsideResult, ProtocolFault> one(const Token& token) {
-    const auto alone = parse_alone(token.place);
-    if (!alone) return all();
+    const Invariant& invariant = *invariants().find(token.invariant);
     OutsideResult result;
-    auto row = asked_alone(*invariants().find(token.invariant), *alone);
-    if (!row) return tl::unexpected(std::move(row.error()));
-    result.rows.push_back(std::move(*row));
     result.coverage.tried = "the one case of the token";
+    if (const auto alone = parse_alone(token.place)) {
+      auto row = asked_alone(invariant, *alone);
+      if (!row) return tl::unexpected(std::move(row.error()));
+      result.rows.push_back(std::move(*row));
+      return result;
+    }
+    if (token.place.empty() || !answered_one_by_one(token.invariant)) return all();
+    const auto program = running();
+    if (!program) return tl::unexpected(program.error());
+    try {
+      result.rows.push_back(replay(token, asked_alone_of(*program), options_));
+    } catch (const ProgramFault&) {
+      return tl::unexpected(*program->fault());
+    }
     return result;
   }
 
  private:
-  // What broke first. Silence alone is believed when it comes again, with four times the patience.
+  // What broke first; silence after everything else.
   VerdictRow judged(const Invariant& survives, const std::vector<Broken>& faults) const {
     const auto loud =
         std::find_if(faults.begin(), faults.end(), [](const Broken& b) { return !b.fault.late; });
     const Broken& shown = loud == faults.end() ? faults.front() : *loud;
-    VerdictRow row = died(survives, shown.fault, shown.place);
-    if (!shown.fault.late) return row;
-    OutsideOptions patient = options_;
-    patient.limits.answer = options_.limits.answer * 4;
-    const ProgramCheck again(name_, command_, contract_, patient);
-    const Alone all_of_it{shown.place.value_or(CallPlace{}), true};
-    const auto asked = again.asked_alone(survives, all_of_it);
-    if (!asked || asked->verdict == Verdict::fails) return row;
-    row.verdict = Verdict::unsure;
-    row.counterexample = {};
-    row.note =
-        fmt::format("it was silent for {} once, and answered when it was asked again: is this machine busy?",
-                    to_string(options_.limits.answer));
+    return died(survives, shown.fault, shown.place);
+  }
+
+  // What depends on the order of many calls, or on the gate before a send: one question after the other.
+  static constexpr std::string_view cancellation = "cancel-prompt";
+  static constexpr std::array<std::string_view, 2> behind_the_gate{"no-wait-after-last", "no-futile-wait"};
+  static constexpr std::array<std::string_view, 5> of_many_calls{
+      "budget-conserved", "breaker-states", "instances-isolated", "reset-not-early", "clock-independent"};
+  template <class Ids>
+  static bool among(const Ids& ids, std::string_view id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  }
+  static bool answered_one_by_one(std::string_view id) {
+    return id == cancellation || among(behind_the_gate, id) || among(of_many_calls, id);
+  }
+  static bool can_answer(const Introduction& said, std::string_view id) {
+    return id == cancellation ? said.can_cancel
+                              : among(of_many_calls, id) || (among(behind_the_gate, id) && said.can_before);
+  }
+
+  tl::expected<ProgramPolicy, ProtocolFault> running() const {
+    return ProgramPolicy(command_, contract_).started(options_.seed, options_.contract_text, options_.limits);
+  }
+  Subject asked_alone_of(const ProgramPolicy& running) const {
+    Subject subject = subject_of(name_, running);
+    subject.keyed = false;
+    subject.jumps = running.introduction().jumps;
+    return subject;
+  }
+
+  // A call that is cancelled in the middle of a wait has to end.
+  VerdictRow cancelled(const ProgramPolicy& running) const {
+    VerdictRow row{name_, invariants().find(cancellation), Verdict::holds, {}, {}, {}};
+    Rng unused{Seed{1}};
+    bool waits = false;
+    for (std::int64_t last = 1; last <= 5; ++last) {
+      ProgramPolicy::Client client;
+      ProgramPolicy::Call call;
+      Attempt attempt;
+      attempt.outcome.status = retryable(contract_);
+      for (; attempt.number <= last; ++attempt.number) {
+        const Decision decision = running.after(client, call, attempt, unused);
+        if (decision.stops()) break;
+        const Duration wait = std::max(Duration{}, decision.delay());
+        if (attempt.number < last) {
+          attempt.finished = attempt.finished + wait;
+          continue;
+        }
+        waits = true;
+        const Decision answer = running.cancel(client, call, attempt, wait / 2);
+        if (answer.stops()) break;
+        const std::string text = fmt::format(
+            "cancelled {} into the wait of {} after attempt {}, it answers '{}' and not with a stop",
+            to_string(wait / 2), to_string(wait), last, to_string(answer));
+        row.verdict = Verdict::fails;
+        row.counterexample = {text, text, {}, {}, {}, {}};
+        return named(std::move(row));
+      }
+    }
+    if (!waits) row = {name_, row.invariant, Verdict::unsure, "it never waits", {}, {}};
     return row;
+  }
+
+  // Adds the rows of what can be asked so, and takes it out of `undecided`. Returns how much was asked.
+  std::int64_t ask_one_by_one(const Introduction& said, std::vector<const Invariant*>& undecided,
+                              std::vector<VerdictRow>& rows, std::vector<Broken>& faults) const {
+    const auto first =
+        std::stable_partition(undecided.begin(), undecided.end(),
+                              [&](const Invariant* invariant) { return !can_answer(said, invariant->id); });
+    const std::vector<const Invariant*> asked(first, undecided.end());
+    if (asked.empty()) return 0;
+    const auto program = running();
+    if (!program) {
+      faults.push_back({program.error(), {}});
+      return 0;
+    }
+    undecided.erase(first, undecided.end());
+    // A case is some hundred questions, and each of them waits for the answer to the one before it.
+    Options options = options_;
+    options.cases = std::max(1, options_.cases * 24 / 200);
+    const Subject subject = asked_alone_of(*program);
+    for (const Invariant* invariant : asked) {
+      VerdictRow row{name_, invariant, Verdict::holds, {}, {}, {}};
+      try {
+        row = invariant->id == cancellation ? cancelled(*program) : check_one(*invariant, subject, options);
+      } catch (const ProgramFault&) {
+        // As every fault of the program: said below.
+      }
+      // An answer that did not come is no proof of anything else.
+      if (program->fault())
+        row = {name_, invariant, Verdict::unsure, "the program broke off while it was asked", {}, {}};
+      rows.push_back(std::move(row));
+    }
+    if (const auto fault = program->finish()) faults.push_back({*fault, {}});
+    return program->asked();
   }
 
   VerdictRow died(const Invariant& survives, const ProtocolFault& fault,
@@ -595,11 +713,15 @@ class ProgramCheck {
   }
 
   // The least case, its token, and what is not sure about it.
-  void explain(VerdictRow& row, const Introduction& said) const {
+  void explain(VerdictRow& row, const Introduction& said, bool silent) const {
     Counterexample& found = row.counterexample;
     if (options_.first_failure) options_.first_failure(*row.invariant, found.unshrunk);
     const auto alone = parse_alone(found.place);
     found.place.clear();
+    if (silent) {
+      row = named(std::move(row));  // one that keeps silent is asked no more
+      return;
+    }
     if (!said.seeded) {
       row.note = "the program draws from a source of its own: the case may not come again";
     } else if (alone) {
@@ -616,14 +738,14 @@ class ProgramCheck {
   }
 
   Coverage coverage(const Conductor& conductor, const Recording& recording, const Introduction& said,
-                    const std::vector<std::string>& not_asked) const {
+                    const std::vector<const Invariant*>& undecided, std::int64_t decisions) const {
     const Effort effort = effort_of(options_.cases);
     const std::int64_t most = contract_.max_attempts.value_or(std::numeric_limits<std::int64_t>::max());
     Coverage c;
     c.tried = fmt::format("attempts 1..{} in sequence{}; {} decisions in {} processes",
                           std::min(effort.attempts, most),
                           said.jumps && most > effort.attempts ? ", 10000, 1000000, 2147483648" : "",
-                          conductor.decisions(), recording.processes.size() + 1 + conductor.faults().size());
+                          decisions, recording.processes.size() + 1 + conductor.faults().size());
     if (most <= effort.attempts)
       c.not_tried.push_back(fmt::format("attempts beyond its {}", most));
     else if (!said.jumps)
@@ -632,12 +754,19 @@ class ProgramCheck {
     if (conductor.exhausted())
       c.not_tried.push_back(
           fmt::format("what goes beyond {} decisions (--cases raises it)", effort.decisions));
-    if (!said.can_before)
-      c.not_tried.push_back("what it does before a send (it says no \"can\":[\"before\"])");
-    if (!said.can_cancel)
-      c.not_tried.push_back("a cancellation while it waits (it says no \"can\":[\"cancel\"])");
-    if (!not_asked.empty())
-      c.not_tried.push_back(fmt::format("{} (a program cannot be asked for it)", fmt::join(not_asked, ", ")));
+    if (conductor.silent()) c.not_tried.push_back("all that would have come after its silence");
+    std::vector<const Invariant*> gate, cancel, others;
+    for (const Invariant* one : undecided) {
+      const bool about_the_gate = among(behind_the_gate, one->id) && !said.can_before;
+      const bool about_cancelling = one->id == cancellation && !said.can_cancel;
+      (about_the_gate ? gate : about_cancelling ? cancel : others).push_back(one);
+    }
+    const auto left_out = [&](const std::vector<const Invariant*>& some, std::string_view why) {
+      if (!some.empty()) c.not_tried.push_back(fmt::format("{} ({})", ids_of(some), why));
+    };
+    left_out(gate, "it does not say that it \"can\":[\"before\"]");
+    left_out(cancel, "it does not say that it \"can\":[\"cancel\"]");
+    left_out(others, conductor.faults().empty() ? "a program cannot be asked for it" : "it had broken off");
     if (!options_.only.empty()) c.not_tried.push_back("the other invariants (--only)");
     return c;
   }
@@ -709,7 +838,7 @@ tl::expected<OutsideResult, ProtocolFault> replay_program(const Token& token, co
 OutsideResult check_trace(const std::string& name, Trace trace, const Contract& contract,
                           const OutsideOptions& options) {
   OutsideResult result;
-  std::vector<std::string> not_shown;
+  std::vector<const Invariant*> not_shown;
   const Recording recording{std::move(trace), {}, false};
   result.rows = rows_of(name, recording, contract, options, not_shown);
   std::int64_t most = 0;
@@ -722,8 +851,8 @@ OutsideResult check_trace(const std::string& name, Trace trace, const Contract& 
                                       recording.trace.calls.size(), attempts, most);
   result.coverage.not_tried.push_back("what the recorded client did not meet");
   if (!not_shown.empty())
-    result.coverage.not_tried.push_back(
-        fmt::format("{} (a recording cannot show it)", fmt::join(not_shown, ", ")));
+    result.coverage.not_tried.push_back(fmt::format("{} (a recording cannot show it)", ids_of(not_shown)));
+  add_unsure(name, not_shown, options, result.rows);
   return result;
 }
 

@@ -638,22 +638,27 @@ bool jittered(const Contract& c) {
          (!c.max_attempts || *c.max_attempts > 1);
 }
 
-// The own delays of one retry. None where some calls ended for lack of time: the delays that are left are
+// The own delays of each retry. None where some calls ended for lack of time: the delays that are left are
 // then the short ones.
-std::vector<const Seen*> retries_of(const std::vector<Seen>& all, const Contract& c, std::int64_t retry) {
-  std::vector<const Seen*> some;
+std::map<std::int64_t, std::vector<const Seen*>> by_retry(const std::vector<Seen>& all, const Contract& c) {
+  std::map<std::int64_t, std::vector<const Seen*>> retries;
+  std::set<std::int64_t> cut;
   for (const Seen& s : all) {
-    if (number(s) != retry || succeeded(s) || s.slow) continue;
+    if (succeeded(s) || s.slow) continue;
     const bool out_of_time = s.stopped && s.why.value_or(Stop::deadline) == Stop::deadline;
-    if (out_of_time && (c.elapsed || c.deadline)) return {};
-    if (own(s, c)) some.push_back(&s);
+    if (out_of_time && (c.elapsed || c.deadline)) cut.insert(number(s));
+    if (own(s, c)) retries[number(s)].push_back(&s);
   }
-  return some;
+  for (const std::int64_t retry : cut) retries.erase(retry);
+  return retries;
 }
 
 std::vector<long double> delays_of(const std::vector<Seen>& all, const Contract& c, std::int64_t retry) {
   std::vector<long double> delays;
-  for (const Seen* s : retries_of(all, c, retry)) delays.push_back(in_ns(s->wait));
+  const auto seen = by_retry(all, c);
+  if (const auto there = seen.find(retry); there != seen.end()) {
+    for (const Seen* s : there->second) delays.push_back(in_ns(s->wait));
+  }
   return delays;
 }
 
@@ -672,16 +677,18 @@ Finding seen_enough(std::size_t most) {
 
 std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Contract& c, double alpha) {
   if (!jittered(c)) return std::nullopt;
-  // As for a value of ours, see fleet.cpp.
-  constexpr std::array<std::int64_t, 10> numbers{1, 2, 3, 4, 5, 6, 7, 8, 16, 33};
-  const double share = alpha / static_cast<double>(numbers.size() + 1);
+  // As for a value of ours, see fleet.cpp; far into a call there are fewer draws, which show less.
+  const double share = alpha / static_cast<double>(retries_with_a_law().size() + 1);
   std::size_t most = 0;
-  for (const std::int64_t retry : numbers) {
+  auto seen = by_retry(all, c);
+  for (const std::int64_t retry : retries_with_a_law()) {
     std::vector<Drawn> draws;
     Positions positions;
-    for (const Seen* s : retries_of(all, c, retry)) {
+    const auto one_law = chained(c) ? std::nullopt : law_of(c, retry, std::nullopt);
+    for (const Seen* s : seen[retry]) {
       if (chained(c) && retry > 1 && !s->previous) continue;
-      if (const auto law = law_of(c, retry, s->previous)) draws.push_back({in_ns(s->wait), *law});
+      const auto law = one_law ? one_law : law_of(c, retry, s->previous);
+      if (law) draws.push_back({in_ns(s->wait), *law});
       if (retry == 2 && !chained(c) && s->previous) positions.add(c, *s->previous, s->wait);
     }
     most = std::max(most, draws.size());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "properties/bounds.hpp"
 
@@ -32,6 +33,16 @@ double hypergeometric_at_least(int k, int n, int marked, int drawn) {
 std::vector<std::int64_t> retries_of_one_law(const Contract& c) {
   if (chained(c)) return {1};
   return {1, 2, 4, 8};
+}
+
+const std::vector<std::int64_t>& retries_with_a_law() {
+  static const std::vector<std::int64_t> retries = [] {
+    std::vector<std::int64_t> all(70);
+    std::iota(all.begin(), all.end(), 1);
+    for (const std::int64_t power : {128, 256}) all.insert(all.end(), {power - 1, power, power + 1});
+    return all;
+  }();
+  return retries;
 }
 
 double binomial_at_least(int k, int n, double p) {

@@ -14,9 +14,13 @@ namespace retrygate {
 // a thousand.
 inline constexpr std::size_t draws_wanted = 2000;
 
-// Retries whose law is tested. A chained delay depends on the one before, so only its first has one law for
-// all.
+// Retries that are tried for herds and for independence. A chained delay depends on the one before, so only
+// its first has one law for all.
 std::vector<std::int64_t> retries_of_one_law(const Contract&);
+
+// Retries whose delays are held against their law: all of the first 70, and around the powers of two beyond,
+// where counters end. Increasing; fixed beforehand, because each takes its share of the error budget.
+const std::vector<std::int64_t>& retries_with_a_law();
 
 // P(X >= k) of X ~ Binomial(n, p), summed term by term.
 double binomial_at_least(int k, int n, double p);

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <set>
 
-#include "policies/base/testing.hpp"
 #include "policies/find_contract.hpp"
 #include "properties/check.hpp"
 #include "properties/mutants/mutant.hpp"
@@ -76,6 +75,31 @@ TEST(Trial, OneRetryIsDrawnFromHalfOfItsInterval) {
                     return Decision::wait(rng.between({}, ceiling(a.number) / (a.number == 3 ? 2 : 1)));
                   }),
             Ids{"jitter-law"});
+}
+
+// From some retry on delays are those of the first retries again: in bounds, and the wrong law.
+struct Restarts {
+  std::int64_t at;
+  using Client = Stateless;
+  using Call = Stateless;
+  Decision after(Client&, Call&, const Attempt& a, Rng& rng) const {
+    if (a.outcome.status.succeeded()) return Decision::stop(Stop::success);
+    return Decision::wait(rng.between({}, ceiling(a.number < at ? a.number : a.number - at + 1)));
+  }
+  Contract contract() const { return exponential(Duration::ms(100), 2, Duration::s(5), JitterKind::full); }
+  bool operator==(const Restarts&) const = default;
+  friend std::string to_string(const Restarts& r) { return fmt::format("restarts at {}", r.at); }
+};
+
+TEST(Trial, JitterThatStartsAnewAtAnyRetry) {
+  for (std::int64_t at = 7; at <= 70; ++at) {
+    const auto rows = check(subject_of("trial", Restarts{at}), {.only = {"jitter-law"}});
+    EXPECT_EQ(failing(rows), Ids{"jitter-law"}) << at;
+    EXPECT_THAT(rows.at(0).counterexample.shrunk, testing::HasSubstr(fmt::format("retry {},", at)));
+  }
+  for (const std::int64_t at : {127, 128, 129, 255, 256, 257})
+    EXPECT_EQ(failing(check(subject_of("trial", Restarts{at}), {.only = {"jitter-law"}})), Ids{"jitter-law"})
+        << at;
 }
 
 TEST(Trial, OnlyFailuresOfHttpCount) {
@@ -223,6 +247,11 @@ TEST(Trial, FaultyProgramsAreFound) {
                                                        {"sequence", "full", "instances-independent"},
                                                        {"one-draw", "full", "jitter-law"},
                                                        {"retry-3", "full", "jitter-law"},
+                                                       {"restarts 17", "endless", "jitter-law"},
+                                                       {"restarts 34", "endless", "jitter-law"},
+                                                       {"restarts 70", "endless", "jitter-law"},
+                                                       {"restarts 128", "endless", "jitter-law"},
+                                                       {"restarts 257", "endless", "jitter-law"},
                                                        {"only-http", "full", "attempts-exact"},
                                                        {"per-kind", "full", "attempts-exact"},
                                                        {"tired", "full", "jitter-law"},
@@ -235,10 +264,8 @@ TEST(Trial, FaultyProgramsAreFound) {
                                                        {"local-time", "hint", "retry-after-parsed"},
                                                        {"tls-raises", "full", "survives"},
                                                        {"plateau", "none", "growth-law"}};
-  for (std::size_t i = 0; i < faulty.size(); i += sanitized ? 3 : 1) {
-    const auto& [name, contract, killer] = faulty[i];
+  for (const auto& [name, contract, killer] : faulty)
     EXPECT_THAT(failing(asked(name, contract).rows), testing::Contains(killer)) << name;
-  }
 }
 
 TEST(Trial, UnusualProgramsAreNotAccused) {
@@ -256,8 +283,7 @@ TEST(Trial, UnusualProgramsAreNotAccused) {
                                                       {"polynomial", "polynomial"},
                                                       {"table", "table"},
                                                       {"elapsed", "elapsed-full"}};
-  for (std::size_t i = 0; i < right.size(); i += sanitized ? 3 : 1) {
-    const auto& [name, contract] = right[i];
+  for (const auto& [name, contract] : right) {
     const OutsideResult result = asked(name, contract);
     EXPECT_EQ(failing(result.rows), Ids{}) << name;
     EXPECT_LE(result.decisions, 60'000) << name;

@@ -4,6 +4,7 @@
 #include <array>
 #include <exception>
 
+#include "properties/bounds.hpp"
 #include "properties/excuses.hpp"
 #include "properties/observe.hpp"
 
@@ -56,6 +57,18 @@ Decision CallUnderTest::ask(std::int64_t attempt, Instant now) {
   Rng rng = StreamKey(Seed{case_.seed}, Stream::policy, 1)
                 .at(case_.client, case_.call, static_cast<std::uint64_t>(now.since_start.ns()));
   return subject_.policy.before(client_.get(), call_.get(), {attempt, now, Instant{case_.started}}, rng);
+}
+
+bool repeats(const Subject& s) {
+  return s.keyed || (s.contract.jitter && s.contract.jitter->kind == JitterKind::none);
+}
+
+bool agree(const Subject& subject, const Decision& a, const Decision& b, std::int64_t attempt) {
+  if (repeats(subject)) return a == b;
+  const auto out_of_time = [](const Decision& d) { return d.stops() && d.why() == Stop::deadline; };
+  if (a.stops() || b.stops()) return a.stops() == b.stops() || out_of_time(a) || out_of_time(b);
+  const auto own = support_of(subject.contract, attempt, std::nullopt);
+  return !own || attempt > 1 || own->holds(b.delay());
 }
 
 Slot fresh_client(const Subject& subject) {

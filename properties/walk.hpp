@@ -86,6 +86,12 @@ class CallUnderTest {
   Status failure_;
 };
 
+// Does the same case give the same decisions, with no draws of a generator of its own in between?
+bool repeats(const Subject&);
+// Are these two decisions about the same attempt the same, as far as such draws let them be compared? Calls
+// that wait for other times run out of time at other attempts.
+bool agree(const Subject&, const Decision&, const Decision&, std::int64_t attempt);
+
 // The memory of a fresh client.
 Slot fresh_client(const Subject&);
 

@@ -60,6 +60,19 @@ std::vector<std::uint64_t> seeds_of(const std::vector<std::uint64_t>& seeds, con
   return {bound(shard.index - 1), bound(shard.index)};
 }
 
+Result<Totals> run_named(Runner& runner, const NamedPolicy& named, const Scenario& scenario, Seed seed,
+                         const RunOptions& options) {
+  if (!named.program) return runner.run(named.policy, scenario, seed, options);
+  const auto running = started(named, seed, Repeats::needed, options.policy_salt);
+  if (!running) return tl::unexpected(running.error());
+  try {
+    return runner.run(running->policy, scenario, seed, options);
+  } catch (const ProgramFault& fault) {
+    throw ProgramFault(fmt::format("in '{}', seed {}: {}", scenario.id, seed.value, fault.what()),
+                       fault.started);
+  }
+}
+
 Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::vector<Scenario>& scenarios,
                           const std::vector<std::uint64_t>& seeds, const std::vector<std::string>& metric_ids,
                           unsigned threads, std::uint64_t policy_salt) {
@@ -100,8 +113,8 @@ Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::v
     const Scenario& scenario = scenarios[cell / policies.size()];
     try {
       if (!runner) runner.emplace();
-      return runner->run(policy.policy, scenario, Seed{seeds[i / cells]},
-                         {.policy_salt = options.policy_salt, .name = policy.name, .measures = &measures});
+      return run_named(*runner, policy, scenario, Seed{seeds[i / cells]},
+                       {.policy_salt = options.policy_salt, .name = policy.name, .measures = &measures});
     } catch (const std::bad_alloc&) {
       return failure({},
                      fmt::format("policy '{}' in scenario '{}': no memory is left for {} threads",

@@ -49,6 +49,10 @@ struct SweepOptions {
   const std::atomic<bool>* cancel = nullptr;
 };
 
+// One run of a policy; of one in another process by a process of its own, whose faults are thrown as
+// ProgramFault, by a sweep too.
+Result<Totals> run_named(Runner&, const NamedPolicy&, const Scenario&, Seed, const RunOptions& = {});
+
 Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::vector<Scenario>& scenarios,
                           const std::vector<std::uint64_t>& seeds, const std::vector<std::string>& metric_ids,
                           const SweepOptions& options);

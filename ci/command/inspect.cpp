@@ -31,9 +31,11 @@ ExitCode show(const ShowOptions& options) {
     }
   }
   if (!errors.empty()) return refuse(errors);
-  const Schedule rows = schedule(*named, request.retries);
-  fmt::print("{}",
-             options.format == "json" ? schedule_json(named->name, rows) : show_text(*named, rows, request));
+  const auto running = started(*named, Seed{1}, Repeats::never_mind);
+  if (!running) return refuse(running.error());
+  const Schedule rows = schedule(*running, request.retries);
+  fmt::print(
+      "{}", options.format == "json" ? schedule_json(named->name, rows) : show_text(*running, rows, request));
   return ExitCode::pass;
 }
 

@@ -57,8 +57,9 @@ Result<void> write_trace(const std::vector<NamedPolicy>& policies, const Scenari
         "for example --seeds 1");
   std::vector<TraceRow> rows;
   const Measures nothing;
-  const auto totals = run(policies[0].policy, scenario, Seed{seeds[0]},
-                          {.name = policies[0].name, .measures = &nothing, .trace = &rows});
+  Runner runner;
+  const auto totals = run_named(runner, policies[0], scenario, Seed{seeds[0]},
+                                {.name = policies[0].name, .measures = &nothing, .trace = &rows});
   if (!totals) return tl::unexpected(totals.error());
   return write_file(file, trace_csv(rows));
 }

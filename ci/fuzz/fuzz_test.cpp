@@ -15,7 +15,6 @@
 #include "ci/fuzz/targets.hpp"
 #include "policies/base/config.hpp"
 #include "policies/base/rng.hpp"
-#include "policies/base/testing.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -64,7 +63,11 @@ std::string mutated(std::string text, Rng& rng) {
 constexpr rlim_t seconds_max = 60;  // of processor time, for all inputs of a target
 // Beyond what the tests themselves have: a sanitizer reserves addresses without end, so there only time is
 // bound.
-constexpr rlim_t bytes_max = sanitized ? 0 : rlim_t{1} << 30;
+#ifdef __SANITIZE_ADDRESS__
+constexpr rlim_t bytes_max = 0;
+#else
+constexpr rlim_t bytes_max = rlim_t{1} << 30;
+#endif
 
 // Does `read` return for every one of `texts`? In a child, which is told by the input that it does not
 // survive.

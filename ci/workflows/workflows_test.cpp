@@ -48,8 +48,8 @@ TEST(Workflow, TemplatesAreYamlWithWhatTheirServersNeed) {
   }
 }
 
-std::string workflow_text(const Value& root, std::string_view path) {
-  const Value* value = at(root, path);
+std::string workflow_text(const Value& document, std::string_view path) {
+  const Value* value = at(document, path);
   const auto* text = value != nullptr ? std::get_if<std::string>(&value->data) : nullptr;
   return text != nullptr ? *text : "";
 }

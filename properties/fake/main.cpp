@@ -1,8 +1,10 @@
 // For the tests: a policy of ours, or a known-bad one, in a process of its own. It speaks the protocol that
 // policies/adapters/README.md describes. `fake full-jitter:max_attempts=5`, `fake mutant:cap-unused`.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <iostream>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -33,18 +35,28 @@ struct Client {
   std::map<std::int64_t, Slot> calls = {};
 };
 
-int run(const std::string& name, bool ignores_seed) {
+// How it misbehaves as a program, whatever its policy is.
+struct Habits {
+  bool ignores_seed = false;
+  std::int64_t hangs_after = std::numeric_limits<std::int64_t>::max();  // questions
+};
+
+int run(const std::string& name, const Habits& habits) {
   const AnyPolicy policy = policy_named(name);
   std::string line;
   std::getline(std::cin, line);
   const auto hello = parse_json(line, "hello");
   Errors complaints;
   Reader greeting(*hello, complaints);
-  const Seed seed{ignores_seed ? 1 : std::stoull(*greeting.text("seed"))};
+  const Seed seed{habits.ignores_seed ? 1 : std::stoull(*greeting.text("seed"))};
   const StreamKey key(seed, Stream::policy);
   std::cout << fmt::format("{{\"retrygate-policy\":1,\"name\":\"{}\",\"jumps\":true}}", name) << std::endl;
   std::map<std::int64_t, Client> clients;
-  while (std::getline(std::cin, line)) {
+  for (std::int64_t asked = 1; std::getline(std::cin, line); ++asked) {
+    if (asked > habits.hangs_after) {
+      std::cout.flush();
+      ::pause();
+    }
     const auto told = parse_json(line, "line");
     Reader q(*told, complaints);
     const auto number = [&](const char* field) { return q.integer(field).value_or(0); };
@@ -85,7 +97,10 @@ int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);
   try {
-    return retrygate::run(argc > 1 ? argv[1] : "full-jitter", argc > 2 && std::string(argv[2]) == "no-seed");
+    retrygate::Habits habits;
+    habits.ignores_seed = argc > 2 && std::string_view(argv[2]) == "no-seed";
+    if (argc > 3 && std::string_view(argv[2]) == "hangs-after") habits.hangs_after = std::stoll(argv[3]);
+    return retrygate::run(argc > 1 ? argv[1] : "full-jitter", habits);
   } catch (const std::exception& e) {
     std::cout.flush();
     std::cerr << "fake: " << e.what() << std::endl;

@@ -73,6 +73,11 @@ def retry_3(call, told, n):
     return "attempts" if over(n) else random.uniform(0, ceiling(n) / (2 if n == 3 else 1))
 
 
+def restarts(call, told, n):
+    """From some retry on, the second argument, delays are those of the first retries again."""
+    return full(n if n < int(sys.argv[2]) else n - int(sys.argv[2]) + 1)
+
+
 def only_http(call, told, n):
     """Lost connections do not count."""
     return "attempts" if over(n) and "status" in told else full(n)

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
 
 #include "properties/bounds.hpp"
 #include "properties/spread.hpp"
@@ -21,25 +21,30 @@ bool jittered(const Subject& s) {
          (!c.max_attempts || *c.max_attempts > 1);
 }
 
-// One retry of every client of a fleet that fails together.
-std::vector<Step> steps_of_fleet(const Subject& subject, std::uint64_t seed, std::int64_t retry) {
-  std::vector<Step> steps;
+using ByRetry = std::map<std::int64_t, std::vector<Step>>;
+
+// These retries of every client of a fleet that fails together. One that not all of them come to is left out:
+// those that do might be the fast ones.
+ByRetry fleet(const Subject& subject, std::uint64_t seed, const std::vector<std::int64_t>& retries) {
+  ByRetry steps;
   for (int i = 0; i < clients; ++i) {
     Case c;
-    c.attempt = retry;
+    c.attempt = *std::max_element(retries.begin(), retries.end());
     c.seed = seed;
     c.client = static_cast<std::uint64_t>(i);
-    const Walk done = walk(subject, c);
-    if (const Step* step = done.wait_after(retry)) steps.push_back(*step);
+    for (const Step& step : walk(subject, c).steps) {
+      if (!step.decision.stops() && std::binary_search(retries.begin(), retries.end(), step.attempt))
+        steps[step.attempt].push_back(step);
+    }
   }
+  std::erase_if(steps, [](const auto& retry) { return retry.second.size() < clients; });
   return steps;
 }
 
-// Its delays, sorted.
-std::vector<long double> fleet(const Subject& subject, std::uint64_t seed, std::int64_t retry) {
+// Sorted.
+std::vector<long double> delays_of(const std::vector<Step>& steps) {
   std::vector<long double> delays;
-  for (const Step& step : steps_of_fleet(subject, seed, retry))
-    delays.push_back(in_ns(step.decision.delay()));
+  for (const Step& step : steps) delays.push_back(in_ns(step.decision.delay()));
   std::sort(delays.begin(), delays.end());
   return delays;
 }
@@ -53,26 +58,31 @@ Finding too_few() {
   return {Verdict::unsure, "the policy stopped before enough delays were drawn, or its law is one point", {}};
 }
 
+// A chained delay is tested with the delay before it; any other one is drawn anew, whatever the one before
+// was.
+std::vector<Drawn> drawn(const Contract& contract, std::int64_t retry, const std::vector<Step>& steps) {
+  std::vector<Drawn> draws;
+  const auto one_law = chained(contract) ? std::nullopt : law_of(contract, retry, std::nullopt);
+  for (const Step& step : steps) {
+    const auto law = one_law ? one_law : law_of(contract, retry, step.previous);
+    if (law) draws.push_back({in_ns(step.decision.delay()), *law});
+  }
+  return draws;
+}
+
 Finding jitter_law(const Subject& subject, const Trial& trial) {
-  const bool chained = retries_of_one_law(subject.contract).size() == 1;
-  // A decorrelated delay is tested with the delay before it; any other one is drawn anew, whatever the one
-  // before was.
-  constexpr std::array<std::int64_t, 10> numbers{1, 2, 3, 4, 5, 6, 7, 8, 16, 33};
-  const double alpha = trial.alpha / static_cast<double>(numbers.size() + 1);
+  const double alpha = trial.alpha / static_cast<double>(retries_with_a_law().size() + 1);
   bool tested = false;
-  for (const std::int64_t retry : numbers) {
-    if (!law_of(subject.contract, retry, std::nullopt)) continue;
-    std::vector<Drawn> draws;
-    Positions positions;
-    for (const Step& step : steps_of_fleet(subject, trial.seed, retry)) {
-      if (const auto law = law_of(subject.contract, retry, step.previous))
-        draws.push_back({in_ns(step.decision.delay()), *law});
-      if (retry == 2 && !chained && step.previous)
-        positions.add(subject.contract, *step.previous, step.decision.delay());
-    }
+  for (const auto& [retry, steps] : fleet(subject, trial.seed, retries_with_a_law())) {
+    const auto draws = drawn(subject.contract, retry, steps);
     if (draws.size() < clients) continue;
     tested = true;
     if (const auto why = far_from_law(draws, alpha)) return failure_of(retry, *why);
+    if (retry != 2 || chained(subject.contract)) continue;
+    Positions positions;
+    for (const Step& step : steps) {
+      if (step.previous) positions.add(subject.contract, *step.previous, step.decision.delay());
+    }
     if (const auto why = positions.dependent(alpha))
       return failure_of(retry, "with retry 1 of the same call: " + *why);
   }
@@ -83,13 +93,11 @@ Finding fleet_spreads(const Subject& subject, const Trial& trial) {
   const auto numbers = retries_of_one_law(subject.contract);
   const double alpha = trial.alpha / static_cast<double>(numbers.size());
   bool tested = false;
-  for (const std::int64_t retry : numbers) {
+  for (const auto& [retry, steps] : fleet(subject, trial.seed, numbers)) {
     const auto law = law_of(subject.contract, retry, std::nullopt);
     if (!law || !can_spread(*law)) continue;
-    const auto delays = fleet(subject, trial.seed, retry);
-    if (delays.size() < clients) continue;
     tested = true;
-    if (const auto why = herds(delays, *law, alpha)) return failure_of(retry, *why);
+    if (const auto why = herds(delays_of(steps), *law, alpha)) return failure_of(retry, *why);
   }
   return tested ? Finding{} : too_few();
 }
@@ -191,23 +199,32 @@ std::optional<std::int64_t> first_at_cap(const Contract& c) {
 // However a hard cap is kept, no single delay may collect a tenth of the clients. A faithful law gives one
 // value at most a hundredth, or its share of the lattice.
 Finding alive_at_cap(const Subject& subject, const Trial& trial) {
-  const std::int64_t retry = *first_at_cap(subject.contract) + 1;
-  const std::int64_t number =
-      subject.contract.max_attempts ? std::min(retry, *subject.contract.max_attempts - 1) : retry;
-  const auto own = support_of(subject.contract, number, std::nullopt);
-  const long double tick = std::max(1.0L, in_ns(subject.contract.tick));
-  if (!own) return too_few();
-  // A hard cap may be kept by an interval as narrow as a tenth of the one that is declared.
-  const auto share = static_cast<double>(std::max(0.01L, 30 * tick / (own->hi - own->lo + tick)));
-  const auto delays = fleet(subject, trial.seed, number);
-  if (share > 0.03 || delays.size() < clients) return too_few();
-  int most = 0, run = 0;
-  for (std::size_t i = 0; i < delays.size(); ++i) {
-    run = i > 0 && delays[i] == delays[i - 1] ? run + 1 : 1;
-    most = std::max(most, run);
+  const std::int64_t first = *first_at_cap(subject.contract) + 1;
+  const std::int64_t last = subject.contract.max_attempts.value_or(first + 1) - 1;
+  std::vector<std::int64_t> numbers{std::min(first, last)};
+  for (const std::int64_t retry : retries_with_a_law()) {
+    if (retry > first) numbers.push_back(retry);
   }
-  if (collects(most, clients, share) >= trial.alpha) return {};
-  return failure_of(number, fmt::format("{} wait exactly the same time at the cap", most));
+  const long double tick = std::max(1.0L, in_ns(subject.contract.tick));
+  const double alpha = trial.alpha / static_cast<double>(numbers.size());
+  bool tested = false;
+  for (const auto& [retry, steps] : fleet(subject, trial.seed, numbers)) {
+    const auto own = support_of(subject.contract, retry, std::nullopt);
+    if (!own) continue;
+    // A hard cap may be kept by an interval as narrow as a tenth of the one that is declared.
+    const auto share = static_cast<double>(std::max(0.01L, 30 * tick / (own->hi - own->lo + tick)));
+    if (share > 0.03) continue;
+    tested = true;
+    const auto delays = delays_of(steps);
+    int most = 0, run = 0;
+    for (std::size_t i = 0; i < delays.size(); ++i) {
+      run = i > 0 && delays[i] == delays[i - 1] ? run + 1 : 1;
+      most = std::max(most, run);
+    }
+    if (collects(most, clients, share) < alpha)
+      return failure_of(retry, fmt::format("{} wait exactly the same time at the cap", most));
+  }
+  return tested ? Finding{} : too_few();
 }
 
 Finding synchronised(const Subject& subject, const Trial& trial) {
@@ -246,9 +263,7 @@ Finding isolated(const Subject& subject, const Trial& trial) {
         if (other_runs) other_runs = !other.fail(n, now).stops();
         const Decision a = alone.fail(n, now);
         const Decision b = mixed.fail(n, now);
-        // Two draws of a generator of its own differ; whether the call goes on must not.
-        const bool differ = subject.keyed || !jittered(subject) ? a != b : a.stops() != b.stops();
-        if (differ)
+        if (!agree(subject, a, b, n))
           return fmt::format("attempt {}: alone '{}', beside another call of the client '{}'", n,
                              to_string(a), to_string(b));
         if (a.stops()) break;

@@ -108,14 +108,12 @@ Complaint jumps_with_the_wall_clock(const Subject& subject, const Case& c) {
   if (jumped.endless) return fmt::format("{}: the call does not end", at);
   if (still.sent.size() != jumped.sent.size())
     return fmt::format("{}: {} attempts instead of {}", at, jumped.sent.size(), still.sent.size());
-  const bool repeats =
-      subject.keyed || !subject.contract.jitter || subject.contract.jitter->kind == JitterKind::none;
   std::optional<Duration> previous;
   for (std::size_t i = 1; i < jumped.sent.size(); ++i) {
     const Duration wait = jumped.sent[i].started - jumped.sent[i - 1].ended;
     const Duration usual = still.sent[i].started - still.sent[i - 1].ended;
     const auto own = support_of(subject.contract, static_cast<std::int64_t>(i), previous);
-    if (repeats ? wait != usual : own && !own->holds(wait))
+    if (repeats(subject) ? wait != usual : own && !own->holds(wait))
       return fmt::format("{}: after attempt {} it waits {} instead of {}", at, i, to_string(wait),
                          to_string(usual));
     previous = wait;
@@ -129,12 +127,10 @@ Complaint depends_on_the_start(const Subject& subject, const Case& c) {
   later.started = c.started + Duration::s(12'345) + Duration::us(678);
   const Walk a = walk(subject, c);
   const Walk b = walk(subject, later);
-  const bool repeats =
-      subject.keyed || !subject.contract.jitter || subject.contract.jitter->kind == JitterKind::none;
   for (std::size_t i = 0; i < std::min(a.steps.size(), b.steps.size()); ++i) {
     const Decision& one = a.steps[i].decision;
     const Decision& other = b.steps[i].decision;
-    if (repeats ? one == other : one.stops() == other.stops()) continue;
+    if (agree(subject, one, other, a.steps[i].attempt)) continue;
     return fmt::format("after attempt {} it decides '{}', and '{}' if the same call starts {} later",
                        a.steps[i].attempt, to_string(one), to_string(other),
                        to_string(later.started - c.started));

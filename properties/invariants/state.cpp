@@ -15,16 +15,6 @@ using Complaint = std::optional<std::string>;
 // A budget or a breaker is shared by the calls of a client: that is what it is for.
 bool remembers_by_contract(const Subject& s) { return s.contract.budget || s.contract.breaker; }
 
-// Are two decisions about the same attempt the same, as far as its randomness lets us know?
-bool agree(const Subject& subject, const Decision& a, const Decision& b, std::int64_t attempt) {
-  const bool repeats =
-      subject.keyed || (subject.contract.jitter && subject.contract.jitter->kind == JitterKind::none);
-  if (repeats) return a == b;
-  if (a.stops() || b.stops()) return a.stops() == b.stops();
-  const auto own = support_of(subject.contract, attempt, std::nullopt);
-  return !own || attempt > 1 || own->holds(b.delay());
-}
-
 // The waits of one call that fails `failures` times and then succeeds, as decisions.
 std::vector<Decision> waits_of(AnyLoop::Client& client, const Case& c, Status failure,
                                std::int64_t failures) {

@@ -210,8 +210,12 @@ void add_hop(Shelf<ServerKind>& shelf) {
                else if (*policy != "subject") {
                  if (auto found =
                          keep(find_policy(*policy, table.where("policy"), folder_of(table.where("policy"))),
-                              table.complaints()))
+                              table.complaints())) {
+                   if (found->program)
+                     table.fail("policy", "a hop's policy cannot be a program",
+                                "the one under test can: --policy exec:CMD, and here \"subject\"");
                    c.policy = found->policy;
+                 }
                  c.name = *policy;
                }
                c.attempt_timeout = table.duration("attempt_timeout").value_or(c.attempt_timeout);
