@@ -10,6 +10,7 @@
 
 #include "policies/base/hash.hpp"
 #include "properties/search.hpp"
+#include "properties/walk.hpp"
 
 namespace retrygate {
 namespace {
@@ -130,7 +131,9 @@ struct Unasked {
 
 Subject subject_of(std::string name, AnyPolicy policy) {
   Contract contract = policy.contract();
-  return {std::move(name), std::move(policy), std::move(contract)};
+  Subject subject{std::move(name), std::move(policy), std::move(contract)};
+  subject.failure = seen_to_retry(subject);
+  return subject;
 }
 
 Subject subject_of(std::string name, AnyLoop loop) {
@@ -142,7 +145,8 @@ Subject subject_of(std::string name, AnyLoop loop) {
 }
 
 Subject subject_of(const NamedPolicy& named) {
-  Subject subject{named.reference, named.policy, named.policy.contract(), named.preset->deviations};
+  Subject subject = subject_of(named.reference, named.policy);
+  subject.deviations = named.preset->deviations;
   const std::size_t hash = named.reference.find('#');  // a colon before it belongs to a file's name
   const bool has_overrides =
       named.reference.find(':', hash == std::string::npos ? 0 : hash) != std::string::npos;

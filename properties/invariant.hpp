@@ -41,6 +41,8 @@ struct Subject {
   bool jumps = true;  // may attempt numbers skip?
   // A whole retry loop in place of a policy, which is then never asked.
   std::optional<AnyLoop> loop = {};
+  // How attempts fail where any failure will do. Absent: as the contract promises to retry.
+  std::optional<Status> failure = {};
 };
 Subject subject_of(std::string name, AnyPolicy);
 Subject subject_of(std::string name, AnyLoop);

@@ -125,6 +125,14 @@ TEST(KillMatrix, PresetsAreAccusedOfNothing) {
   for (const Preset& preset : presets()) expect_no_accusation(std::string(preset.id), {1, 2, 3});
 }
 
+// What a preset promises can be decided.
+TEST(KillMatrix, PresetsLeaveNothingOpen) {
+  for (const Preset& preset : presets()) {
+    for (const VerdictRow& row : check(subject_of(*find_policy(preset.id, {}))))
+      EXPECT_NE(row.verdict, Verdict::unsure) << preset.id << ", " << row.invariant->id << ": " << row.note;
+  }
+}
+
 TEST(KillMatrix, PresetsListDeviationsFromInvariants) {
   for (const Preset& preset : presets()) {
     for (const Deviation& d : preset.deviations)

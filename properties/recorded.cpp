@@ -703,15 +703,18 @@ std::optional<Finding> fleet_spreads(const std::vector<Seen>& all, const Contrac
   if (!jittered(c)) return std::nullopt;
   const auto numbers = retries_of_one_law(c);
   std::size_t most = 0;
+  bool narrow = false;
   for (const std::int64_t retry : numbers) {
     const auto law = law_of(c, retry, std::nullopt);
-    if (!law || !can_spread(*law)) continue;
     const auto delays = delays_of(all, c, retry);
+    narrow = narrow || (law && !delays.empty() && !can_spread(*law));
+    if (!law || !can_spread(*law)) continue;
     most = std::max(most, delays.size());
     if (delays.empty()) continue;
     if (const auto why = herds(delays, *law, alpha / static_cast<double>(numbers.size())))
       return wrong_at(retry, delays.size(), *why);
   }
+  if (most == 0 && narrow) return Finding{Verdict::not_promised, std::string(too_narrow), {}};
   return seen_enough(most);
 }
 

@@ -79,7 +79,7 @@ std::optional<std::string> far_from_law(const std::vector<Drawn>& draws, double 
                      static_cast<double>(furthest), static_cast<double>(allowed));
 }
 
-bool can_spread(const DelayLaw& law) { return width(law) / law.tick >= 2 && width(law) >= 100 * edge(law); }
+bool can_spread(const DelayLaw& law) { return width(law) / law.tick >= 2 && width(law) >= 5 * edge(law); }
 
 std::optional<std::string> herds(const std::vector<long double>& delays, const DelayLaw& law, double alpha) {
   constexpr int bins = 20;

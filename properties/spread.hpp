@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "properties/bounds.hpp"
@@ -40,8 +41,11 @@ struct Drawn {
 // Dvoretzky, Kiefer and Wolfowitz with Massart's constant: P(sup |F_n - F| > e) <= 2 exp(-2 n e^2).
 std::optional<std::string> far_from_law(const std::vector<Drawn>&, double alpha);
 
-// Is the law wide enough, compared with its tick and slack, for `herds` to say anything?
+// Is the law wide enough, compared with its tick and slack, for `herds` to say anything? One of a few ticks
+// promises no spread.
 bool can_spread(const DelayLaw&);
+inline constexpr std::string_view too_narrow =
+    "the declared jitter is a few ticks wide: nobody can spread in it";
 // More delays in one point, or in a twentieth of the interval, than chance explains. Delays at the law's cut
 // belong to it and are left out.
 std::optional<std::string> herds(const std::vector<long double>& delays, const DelayLaw&, double alpha);

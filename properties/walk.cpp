@@ -17,6 +17,33 @@ Status retryable(const Contract& c) {
   return c.retry_on->classes.empty() ? usual : Status::http(c.retry_on->classes.front() * 100);
 }
 
+Status retryable(const Subject& subject) {
+  return subject.failure ? *subject.failure : retryable(subject.contract);
+}
+
+Status seen_to_retry(const Subject& subject) {
+  const Status usual = retryable(subject.contract);
+  if (!subject.contract.retry_on || subject.loop) return usual;
+  std::vector<Status> promised{usual};
+  const auto& statuses = subject.contract.retry_on->statuses;
+  promised.insert(promised.end(), statuses.begin(), statuses.end());
+  for (const Status status : promised) {
+    Slot client = fresh_client(subject);
+    Slot call(subject.policy.call_bytes());
+    subject.policy.start_call(call.get());
+    Attempt first;
+    first.outcome.status = status;
+    Rng rng{Seed{1}};
+    try {
+      if (subject.policy.after(client.get(), call.get(), first, rng) != Decision::stop(Stop::not_retryable))
+        return status;
+    } catch (...) {
+      return usual;  // that is for `survives` to say
+    }
+  }
+  return usual;
+}
+
 bool never_arrived(Status s) {
   using enum TransportError;
   const std::array never_left{dns, connect_refused, connect_timeout, tls};
@@ -35,7 +62,7 @@ CallUnderTest::CallUnderTest(const Subject& subject, const Case& c, Slot& client
       client_(client),
       call_(subject.policy.call_bytes()),
       key_(Seed{c.seed}, Stream::policy),
-      failure_(retryable(subject.contract)) {
+      failure_(retryable(subject)) {
   subject_.policy.start_call(call_.get());
 }
 
@@ -142,7 +169,7 @@ Walk drive(const Subject& subject, const Case& c, std::int64_t last, const Scrip
 
 Walk walk(const Subject& subject, const Case& c) {
   constexpr std::int64_t before_a_jump = 8;
-  const Scripted failure{{retryable(subject.contract)}, {}};
+  const Scripted failure{{retryable(subject)}, {}};
   const Script failing{[&](std::int64_t, Instant) { return failure; }};
   if (c.attempt <= dense_to || subject.loop) return drive(subject, c, c.attempt, failing);
   Walk done;

@@ -23,6 +23,10 @@ class Slot {
 
 // A failure that the contract promises to retry.
 Status retryable(const Contract&);
+// One that the subject is also seen to retry after its first attempt, if there is any. What it does not
+// repeat is for all-retryable to say, and must not keep everything else from being tried.
+Status seen_to_retry(const Subject&);
+Status retryable(const Subject&);  // its `failure`, else what its contract promises
 // A request that ended so has surely not reached the server.
 bool never_arrived(Status);
 

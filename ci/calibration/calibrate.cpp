@@ -1,5 +1,7 @@
 // How often the decisions and the intervals err where the truth is known. Prints Markdown tables; exit 1
-// when a rate that is promised is not kept. Every row is deterministic. Usage: retrygate_calibrate [--short]
+// when a rate that is promised is not kept. Every row is deterministic. Usage: retrygate_calibrate
+// [--decisions |
+// --presets [SEEDS]] [--short]; all but the last table, or that one alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ci/calibration/false_alarms.hpp"
 #include "policies/named.hpp"
 #include "sim/sweep.hpp"
 #include "stats/bootstrap.hpp"
@@ -533,7 +536,7 @@ void a_against_a(std::size_t runs_of_first, std::size_t runs_of_second, std::siz
   }
 }
 
-int all(bool brief) {
+int decisions(bool brief) {
   a_against_a(brief ? 100 : 10'000, brief ? 50 : 2'000, brief ? 300 : 20'000);
   at_the_margin(brief ? 60 : 3'000,
                 brief ? std::vector<std::size_t>{10, 50} : std::vector<std::size_t>{10, 29, 30, 50, 200});
@@ -550,5 +553,12 @@ int all(bool brief) {
 }  // namespace retrygate::stats
 
 int main(int argc, char** argv) {
-  return retrygate::stats::all(argc > 1 && std::string_view(argv[1]) == "--short");
+  const std::string_view part = argc > 1 ? argv[1] : "";
+  const bool brief = std::string_view(argv[argc - 1]) == "--short";
+  const bool stated = part == "--presets" && argc > 2 && !brief;
+  const std::size_t seeds = stated ? std::stoul(argv[2]) : brief ? 2 : 1'000;
+  int code = 0;
+  if (part != "--presets") code = retrygate::stats::decisions(brief);
+  if (part != "--decisions" && retrygate::false_alarms(seeds) > 0) code = 1;
+  return code;
 }

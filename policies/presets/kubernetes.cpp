@@ -132,15 +132,21 @@ void add_kubernetes(Shelf<Preset>& all) {
                p.parts.limits = retries(10, on("429 5xx connection-reset"));
                return AnyPolicy(RestClient{p.limits()});
              }});
-  shelf.add({"kubelet-crashloop", "min(base * 2^(n-1), cap) between restarts",
-             "kubernetes/kubernetes, pkg/kubelet constants; kubernetes/client-go 32ce75a7, "
-             "util/flowcontrol/backoff.go",
-             [](Reader& r) {
-               Recipe p(r);
-               const Duration base = p.duration("base", Duration::s(10));
-               p.parts = exponential(base, 2, no_jitter(), p.duration("cap", Duration::s(300)));
-               return p.compose();
-             }});
+  shelf.add(
+      {"kubelet-crashloop",
+       "min(base * 2^(n-1), cap) between restarts",
+       "kubernetes/kubernetes, pkg/kubelet constants; kubernetes/client-go 32ce75a7, "
+       "util/flowcontrol/backoff.go",
+       [](Reader& r) {
+         Recipe p(r);
+         const Duration base = p.duration("base", Duration::s(10));
+         p.parts = exponential(base, 2, no_jitter(), p.duration("cap", Duration::s(300)));
+         return p.compose();
+       },
+       {{"reset-after-success",
+         "a start that succeeds resets nothing: the delay starts anew after ten minutes (twice the cap) "
+         "without a failure; here the next call starts anew",
+         "kubernetes/client-go 32ce75a7, util/flowcontrol/backoff.go", false}}});
 }
 
 }  // namespace retrygate

@@ -45,7 +45,7 @@ Finding each_delay(const Subject& subject, const Trial& trial, Judge judge) {
 Complaint seen_by_the_caller(const Subject& subject, const Case& c) {
   const std::int64_t succeeds = 1 + static_cast<std::int64_t>(pick(c, 0, 8));
   Surroundings around;
-  const Status failure = retryable(subject.contract);
+  const Status failure = retryable(subject);
   around.answer = [&](std::int64_t n, Instant) {
     return Scripted{{n < succeeds ? failure : Status::http(200)}, Duration::ms(1)};
   };
@@ -74,7 +74,7 @@ Finding survives(const Subject& subject, const Trial& trial) {
     const std::int64_t at = std::min<std::int64_t>(c.attempt, 40);
     const std::array successes{Status::http(200), Status::http(204)};
     const Status success = successes.at(pick(c, 0, successes.size()));
-    const Status failure = retryable(subject.contract);
+    const Status failure = retryable(subject);
     const Walk told = drive(
         subject, c, at, {[&](std::int64_t n, Instant) { return Scripted{{n < at ? failure : success}}; }});
     if (told.raised) return fmt::format("told that attempt {} succeeded, it raised: {}", at, *told.raised);
@@ -238,7 +238,7 @@ Finding fits_timer(const Subject& subject, const Trial& trial) {
     if (heeds && c.choice % 2 == 1) {
       const std::string_view header = headers.at(pick(c, 0, headers.size()));
       const Walk told = drive(subject, c, 1, {[&](std::int64_t, Instant now) -> Scripted {
-                                return {{retryable(contract), parse_retry_after(header, now), header}};
+                                return {{retryable(subject), parse_retry_after(header, now), header}};
                               }});
       const Step* hinted = told.wait_after(1);
       if (hinted == nullptr) return {};

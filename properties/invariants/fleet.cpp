@@ -23,8 +23,7 @@ bool jittered(const Subject& s) {
 
 using ByRetry = std::map<std::int64_t, std::vector<Step>>;
 
-// These retries of every client of a fleet that fails together. One that not all of them come to is left out:
-// those that do might be the fast ones.
+// These retries of every client of a fleet that fails together, as far as each of them comes.
 ByRetry fleet(const Subject& subject, std::uint64_t seed, const std::vector<std::int64_t>& retries) {
   ByRetry steps;
   for (int i = 0; i < clients; ++i) {
@@ -37,9 +36,11 @@ ByRetry fleet(const Subject& subject, std::uint64_t seed, const std::vector<std:
         steps[step.attempt].push_back(step);
     }
   }
-  std::erase_if(steps, [](const auto& retry) { return retry.second.size() < clients; });
   return steps;
 }
+
+// Those that come to a retry might be the fast ones, where time is limited: a law is tested on all.
+bool all_came(const std::vector<Step>& steps) { return steps.size() >= clients; }
 
 // Sorted.
 std::vector<long double> delays_of(const std::vector<Step>& steps) {
@@ -75,7 +76,7 @@ Finding jitter_law(const Subject& subject, const Trial& trial) {
   bool tested = false;
   for (const auto& [retry, steps] : fleet(subject, trial.seed, retries_with_a_law())) {
     const auto draws = drawn(subject.contract, retry, steps);
-    if (draws.size() < clients) continue;
+    if (!all_came(steps) || draws.size() < clients) continue;
     tested = true;
     if (const auto why = far_from_law(draws, alpha)) return failure_of(retry, *why);
     if (retry != 2 || chained(subject.contract)) continue;
@@ -92,14 +93,19 @@ Finding jitter_law(const Subject& subject, const Trial& trial) {
 Finding fleet_spreads(const Subject& subject, const Trial& trial) {
   const auto numbers = retries_of_one_law(subject.contract);
   const double alpha = trial.alpha / static_cast<double>(numbers.size());
-  bool tested = false;
+  bool tested = false, narrow = false;
   for (const auto& [retry, steps] : fleet(subject, trial.seed, numbers)) {
     const auto law = law_of(subject.contract, retry, std::nullopt);
-    if (!law || !can_spread(*law)) continue;
+    if (!law || !all_came(steps)) continue;
+    if (!can_spread(*law)) {
+      narrow = true;
+      continue;
+    }
     tested = true;
     if (const auto why = herds(delays_of(steps), *law, alpha)) return failure_of(retry, *why);
   }
-  return tested ? Finding{} : too_few();
+  if (tested) return {};
+  return narrow ? Finding{Verdict::not_promised, std::string(too_narrow), {}} : too_few();
 }
 
 // The wait before retry `retry` of one client, whose call starts at `started`.
@@ -213,7 +219,9 @@ Finding alive_at_cap(const Subject& subject, const Trial& trial) {
     if (!own) continue;
     // A hard cap may be kept by an interval as narrow as a tenth of the one that is declared.
     const auto share = static_cast<double>(std::max(0.01L, 30 * tick / (own->hi - own->lo + tick)));
-    if (share > 0.03) continue;
+    // A tenth of the clients shows an atom among those that came; all are counted, so that who came late
+    // makes no share larger.
+    if (share > 0.03 || steps.size() < clients / 10) continue;
     tested = true;
     const auto delays = delays_of(steps);
     int most = 0, run = 0;

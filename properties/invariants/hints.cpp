@@ -21,13 +21,14 @@ bool heeds(const Subject& s) {
 }
 
 // A status that carries the header and is retried.
-Status hinting(const Case& c, const Contract& contract) {
+Status hinting(const Case& c, const Subject& subject) {
+  const Contract& contract = subject.contract;
   const std::array usual{Status::http(503), Status::http(429)};
   const Status chosen = usual.at(pick(c, 11, usual.size()));
   for (const Status status : {chosen, usual[0], usual[1]}) {
     if (!contract.retry_on || contract.retry_on->contains(status)) return status;
   }
-  return retryable(contract);
+  return retryable(subject);
 }
 
 // A call that failed as often as the case says, the last time with a header.
@@ -49,14 +50,14 @@ std::optional<Hinted> hinted(const Subject& subject, const Case& c, Header heade
   Hinted h;
   const std::int64_t attempt =
       std::min({c.attempt, contract.max_attempts ? *contract.max_attempts - 1 : 40, std::int64_t{40}});
-  const Scripted plain{{retryable(contract)}};
+  const Scripted plain{{retryable(subject)}};
   const Walk done = drive(subject, c, attempt, {[&](std::int64_t n, Instant now) -> Scripted {
                             if (n < attempt) return plain;
                             const std::optional<std::string> sent = header(now);
-                            if (!sent) return {{hinting(c, contract)}};
+                            if (!sent) return {{hinting(c, subject)}};
                             h.header = *sent;
                             h.asked = wait_asked(h.header, now);
-                            return {{hinting(c, contract), parse_retry_after(h.header, now), h.header}};
+                            return {{hinting(c, subject), parse_retry_after(h.header, now), h.header}};
                           }});
   if (done.steps.empty() || done.steps.back().attempt < attempt) return std::nullopt;
   h.step = done.steps.back();

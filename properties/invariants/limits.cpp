@@ -92,7 +92,7 @@ Finding deadline_respected(const Subject& subject, const Trial& trial) {
   Subject watched = subject;
   if (!subject.loop && subject.policy.gates()) watched.loop = loop_of(subject);
   // An answer that asks for less load is what a gate delays sends after.
-  const Status usual = retryable(contract), too_many = Status::http(429);
+  const Status usual = retryable(subject), too_many = Status::http(429);
   const Status other = !contract.retry_on || contract.retry_on->contains(too_many) ? too_many : usual;
   return search(trial, [&](const Case& c) -> Complaint {
     const std::int64_t attempts = std::min<std::int64_t>(c.attempt, 8);

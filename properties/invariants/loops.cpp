@@ -18,7 +18,7 @@ constexpr Duration prompt = Duration::ms(100);
 
 Surroundings always_failing(const Subject& subject, Duration lasts = {}) {
   Surroundings around;
-  const Scripted failure{{retryable(subject.contract)}, lasts};
+  const Scripted failure{{retryable(subject)}, lasts};
   around.answer = [failure](std::int64_t, Instant) { return failure; };
   return around;
 }
@@ -65,7 +65,7 @@ Finding cancel_prompt(const Subject& subject, const Trial& trial) {
   return search(trial, [&](const Case& c) -> Complaint {
     const auto last = static_cast<std::int64_t>(10);
     Surroundings around;
-    const Status failure = retryable(subject.contract);
+    const Status failure = retryable(subject);
     around.answer = [&](std::int64_t n, Instant) {
       return Scripted{{n <= last ? failure : Status::http(200)}, Duration::ms(1)};
     };
@@ -93,7 +93,7 @@ Complaint jumps_with_the_wall_clock(const Subject& subject, const Case& c) {
   constexpr std::array jumps{Duration::s(60), Duration::s(-60), Duration::s(3600), Duration::s(-3600),
                              Duration::s(86'400)};
   const auto last = static_cast<std::int64_t>(8);
-  const Status failure = retryable(subject.contract);
+  const Status failure = retryable(subject);
   Surroundings around;
   around.answer = [&](std::int64_t n, Instant) {
     return Scripted{{n <= last ? failure : Status::http(200)}, Duration::ms(1)};

@@ -39,7 +39,7 @@ std::vector<Status> chosen(const Contract& c, bool retried) {
 std::optional<Step> answer(const Subject& subject, const Case& c, const Told& told) {
   const std::int64_t most = subject.contract.max_attempts ? *subject.contract.max_attempts - 1 : 8;
   const std::int64_t attempt = std::min({c.attempt, most, std::int64_t{8}});
-  const Scripted plain{{retryable(subject.contract)}};
+  const Scripted plain{{retryable(subject)}};
   const Script script{[&](std::int64_t n, Instant) { return n < attempt ? plain : Scripted{told.outcome}; },
                       told.idempotent};
   const Walk done = drive(subject, c, attempt, script);

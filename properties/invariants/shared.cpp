@@ -30,10 +30,11 @@ struct Model {
 };
 
 // An adaptive rate is cut by answers that ask for less, and by no other failure.
-Status failing(const Contract& c) {
+Status failing(const Subject& subject) {
+  const Contract& c = subject.contract;
   const Status too_many = Status::http(429);
   const bool adaptive = c.budget && c.budget->kind == BudgetKind::aws_adaptive;
-  return adaptive && (!c.retry_on || c.retry_on->contains(too_many)) ? too_many : retryable(c);
+  return adaptive && (!c.retry_on || c.retry_on->contains(too_many)) ? too_many : retryable(subject);
 }
 
 // Sequences are made of calls, one after the other or, for a breaker, some at once; a command is a burst of
@@ -46,7 +47,7 @@ class Run {
         case_(c),
         model_(model),
         reason_(reason),
-        failure_(failing(subject.contract)),
+        failure_(failing(subject)),
         client_(fresh_client(subject)),
         now_{c.started} {}
 
@@ -401,11 +402,11 @@ Finding budget_conserved(const Subject& subject, const Trial& trial) {
         return Run(subject, c, model, Stop::budget).play();
       }
       if (b.kind == aws_adaptive) {
-        AdaptiveModel model(b, failing(subject.contract) == Status::http(429));
+        AdaptiveModel model(b, failing(subject) == Status::http(429));
         return Run(subject, c, model, Stop::budget).play();
       }
       if (b.kind == sre_throttle) {
-        SreModel model(b, failing(subject.contract) == Status::http(503));
+        SreModel model(b, failing(subject) == Status::http(503));
         return Run(subject, c, model, Stop::budget).play();
       }
       TokenModel model(b);

@@ -39,7 +39,7 @@ struct Calls {
       : subject(s), client(s.loop ? s.loop->client() : nullptr), slot(fresh_client(s)) {}
 
   std::vector<Decision> make(const Case& c, std::int64_t failures) {
-    const Status failure = retryable(subject.contract);
+    const Status failure = retryable(subject);
     if (client) return waits_of(*client, c, failure, failures);
     CallUnderTest call(subject, c, slot);
     std::vector<Decision> all;
@@ -117,7 +117,8 @@ Finding instances_isolated(const Subject& subject, const Trial& trial) {
 }
 
 // Failures of every kind that the contract lets be repeated.
-std::vector<Status> kinds_of_failure(const Contract& c) {
+std::vector<Status> kinds_of_failure(const Subject& subject) {
+  const Contract& c = subject.contract;
   std::vector<Status> kinds;
   for (const Status s :
        {Status::http(503), Status::http(500), Status::http(429),
@@ -125,7 +126,7 @@ std::vector<Status> kinds_of_failure(const Contract& c) {
         Status::transport(TransportError::timeout)}) {
     if (!c.retry_on || c.retry_on->contains(s)) kinds.push_back(s);
   }
-  if (kinds.empty()) kinds.push_back(retryable(c));
+  if (kinds.empty()) kinds.push_back(retryable(subject));
   return kinds;
 }
 
@@ -133,7 +134,7 @@ std::vector<Status> kinds_of_failure(const Contract& c) {
 // a Retry-After of 0. None of them is a success, so the delay goes on growing.
 Walk mixed(const Subject& subject, const Case& c, std::int64_t attempt) {
   const Contract& contract = subject.contract;
-  const auto kinds = kinds_of_failure(contract);
+  const auto kinds = kinds_of_failure(subject);
   const bool heeds = contract.retry_after && *contract.retry_after != RetryAfterRule::ignore;
   const bool timed = contract.elapsed || contract.deadline;
   return drive(subject, c, attempt, {[&](std::int64_t n, Instant) {
@@ -224,7 +225,7 @@ std::optional<double> retries_allowed(const Contract& c, double calls, Duration 
 Finding amplification(const Subject& subject, const Trial& trial) {
   const Contract& contract = subject.contract;
   constexpr std::int64_t enough = 3000;  // requests, after which they succeed
-  const Status failure = retryable(contract);
+  const Status failure = retryable(subject);
   return search(trial, [&](Case c) -> Complaint {
     const auto client = loop_of(subject).client();
     const std::int64_t calls = std::min<std::int64_t>(c.attempt, 20);
