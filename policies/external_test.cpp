@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <fstream>
@@ -253,7 +254,7 @@ TEST(External, OnlyOneThatWantsToRunAndCannotIsKeptWaiting) {
     auto process = Process::start("echo $$; " + command);
     EXPECT_TRUE(process);
     const pid_t pid = static_cast<pid_t>(std::stol(process->exchange({}, 1).lines.at(0)));
-    return std::pair(std::move(*process), pid);
+    return std::pair(std::move(*process), getpgid(pid));
   };
   const auto sleeping = group("sleep 60; :"), looping = group("(while :; do :; done); :");
   for (int i = 0; load_of_group(sleeping.second).value().wants_cpu && i < 10'000; ++i) poll(nullptr, 0, 1);

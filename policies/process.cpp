@@ -152,7 +152,7 @@ std::string how_it_ended(int status) {
 
 struct Process::State {
   pid_t pid = -1;
-  // Its group is ended when we are: a second process in it waits for this pipe to close, and then kills all.
+  // Its group is ended when we are: the first process in it waits for this pipe to close, and then kills all.
   // A signal handler of ours could not do that after SIGKILL, nor for whoever links us.
   pid_t warden = -1;
   detail::Descriptor lifeline;
@@ -163,10 +163,10 @@ struct Process::State {
   std::optional<int> status;
 
   ~State() {
-    if (pid <= 0) return;
-    kill(-pid, SIGKILL);
-    if (!status) waitpid(pid, nullptr, 0);
-    if (warden > 0) waitpid(warden, nullptr, 0);
+    if (warden <= 0) return;
+    kill(-warden, SIGKILL);
+    if (pid > 0 && !status) waitpid(pid, nullptr, 0);
+    waitpid(warden, nullptr, 0);  // last: until then the number of the group is no other's
   }
 
   // Waits for more of it until this time, and beyond it as long as the machine keeps it from running.
@@ -282,7 +282,7 @@ struct Process::State {
   Heard converse(std::string_view text, std::size_t enough) {
     Heard result;
     take_lines(result.lines, enough);
-    Patience patience(pid, limits.answer);
+    Patience patience(warden, limits.answer);
     while (result.lines.size() < enough || (!text.empty() && in.open())) {
       std::array<pollfd, 3> ends{};
       nfds_t n = 0;
@@ -338,20 +338,20 @@ Result<Process> Process::start(const std::string& command, ProcessLimits limits)
 
   auto state = std::make_unique<State>();
   state->limits = limits;
+  Plan warden;  // before the program: we may be killed at any time
+  warden.give(lifeline->read, STDIN_FILENO);
+  warden.give_nothing(STDOUT_FILENO);
+  warden.give_nothing(STDERR_FILENO);
+  if (const int code = warden.run("read -r nothing; kill -KILL 0", 0, state->warden); code != 0) {
+    state->warden = -1;
+    return fault(code);
+  }
   Plan program;
   program.give(in->read, STDIN_FILENO);
   program.give(out->write, STDOUT_FILENO);
   program.give(err->write, STDERR_FILENO);
-  if (const int code = program.run(command, 0, state->pid); code != 0) {
+  if (const int code = program.run(command, state->warden, state->pid); code != 0) {
     state->pid = -1;
-    return fault(code);
-  }
-  Plan warden;
-  warden.give(lifeline->read, STDIN_FILENO);
-  warden.give_nothing(STDOUT_FILENO);
-  warden.give_nothing(STDERR_FILENO);
-  if (const int code = warden.run("read -r nothing; kill -KILL 0", state->pid, state->warden); code != 0) {
-    state->warden = -1;
     return fault(code);
   }
   state->lifeline = std::move(lifeline->write);
