@@ -455,6 +455,7 @@ std::vector<VerdictRow> rows_of(const std::string& name, const Recording& record
                                 const OutsideOptions& options, std::vector<const Invariant*>& undecided) {
   std::vector<VerdictRow> rows;
   const double alpha = alpha_of_one();
+  const Judge judge(recording, contract);
   for (const Invariant& invariant : invariants()) {
     const bool died = invariant.id == "survives" && recording.cut_short;
     if (!died && !wanted(options, invariant.id)) continue;
@@ -462,7 +463,7 @@ std::vector<VerdictRow> rows_of(const std::string& name, const Recording& record
       undecided.push_back(&invariant);
       continue;
     }
-    Finding finding = judge(invariant.id, recording, contract, alpha);
+    Finding finding = judge(invariant.id, alpha);
     rows.push_back(
         {name, &invariant, finding.verdict, std::move(finding.note), std::move(finding.counterexample), {}});
   }
@@ -698,7 +699,7 @@ class ProgramCheck {
       row.counterexample.place = to_string(alone);
       return named(std::move(row));
     }
-    Finding finding = judge(invariant.id, recording, contract_, alpha_of_one());
+    Finding finding = Judge(recording, contract_)(invariant.id, alpha_of_one());
     // Alone it is the only one of its kind: what could not be compared has not failed.
     VerdictRow row{
         name_, &invariant, finding.verdict, std::move(finding.note), std::move(finding.counterexample), {}};

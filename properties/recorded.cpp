@@ -16,9 +16,7 @@
 #include "properties/walk.hpp"
 
 namespace retrygate {
-namespace {
-
-using Complaint = std::optional<std::string>;
+namespace detail {
 
 // One attempt whose follow-up is known, with what it takes to judge it.
 struct Seen {
@@ -37,6 +35,13 @@ struct Seen {
   // What whole seconds hide of the time: who reckons with the protocol's `date` waits longer by so much.
   Duration hidden = {};
 };
+
+}  // namespace detail
+namespace {
+
+using detail::Seen;
+
+using Complaint = std::optional<std::string>;
 
 // What a judge of single attempts is given.
 struct Rules {
@@ -855,20 +860,29 @@ bool decided_by_recording(std::string_view invariant) {
   return exact().contains(invariant) || statistical().contains(invariant) || invariant == between_processes;
 }
 
-Finding judge(std::string_view invariant, const Recording& recording, const Contract& contract,
-              double alpha) {
+struct Judge::Evidence {
+  const Recording& recording;
+  const Contract& contract;
+  std::vector<Seen> all;
+};
+
+Judge::Judge(const Recording& recording, const Contract& contract)
+    : evidence_(std::make_unique<const Evidence>(
+          Evidence{recording, contract, seen_in(recording.trace, contract, recording.ours)})) {}
+Judge::~Judge() = default;
+
+Finding Judge::operator()(std::string_view invariant, double alpha) const {
+  const auto& [recording, contract, all] = *evidence_;
   std::optional<Finding> finding;
   if (invariant == between_processes) {
     std::vector<std::vector<Seen>> processes;
     for (const Trace& trace : recording.processes)
       processes.push_back(seen_in(trace, contract, recording.ours));
     finding = processes_independent(processes, contract, alpha);
+  } else if (const auto one = exact().find(invariant); one != exact().end()) {
+    finding = one->second(all, Rules{contract, recording.ours, recording.cut_short});
   } else {
-    const auto all = seen_in(recording.trace, contract, recording.ours);
-    if (const auto one = exact().find(invariant); one != exact().end())
-      finding = one->second(all, Rules{contract, recording.ours, recording.cut_short});
-    else
-      finding = statistical().at(invariant)(all, contract, alpha);
+    finding = statistical().at(invariant)(all, contract, alpha);
   }
   return finding.value_or(Finding{Verdict::not_promised, {}, {}});
 }

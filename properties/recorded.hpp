@@ -2,6 +2,7 @@
 // language is judged by the recording of what it answered, a log by itself.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,21 @@ struct Recording {
 // Can a recording decide this invariant at all?
 bool decided_by_recording(std::string_view invariant);
 
-// The verdict of an invariant that a recording decides. not-promised where the contract does not speak of it,
-// unsure where the recording does not hold what would show it.
-Finding judge(std::string_view invariant, const Recording&, const Contract&, double alpha);
+// One recording against one contract, which outlive it.
+class Judge {
+ public:
+  Judge(const Recording&, const Contract&);
+  Judge(const Judge&) = delete;
+  Judge& operator=(const Judge&) = delete;
+  ~Judge();
+
+  // The verdict of an invariant that a recording decides. not-promised where the contract does not speak of
+  // it, unsure where the recording does not hold what would show it.
+  Finding operator()(std::string_view invariant, double alpha) const;
+
+ private:
+  struct Evidence;  // what is to be seen in it
+  std::unique_ptr<const Evidence> evidence_;
+};
 
 }  // namespace retrygate

@@ -32,7 +32,9 @@ Finding judged(std::string_view id, const std::string& lines, const std::string&
   auto trace = parse_trace("client,call,attempt,start,end,status,retry_after,idempotent\n" + lines, "t.csv",
                            Duration::s(30));
   EXPECT_TRUE(trace) << to_string(trace.error());
-  return judge(id, Recording{std::move(*trace), {}, false}, contract(promise), alpha);
+  const Recording recording{std::move(*trace), {}, false};
+  const Contract promised = contract(promise);
+  return Judge(recording, promised)(id, alpha);
 }
 
 // 1 s, 2 s, then capped at 3 s; the recording goes on long enough to know that it gave up.
