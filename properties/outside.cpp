@@ -8,6 +8,8 @@
 #include <charconv>
 #include <functional>
 #include <limits>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "policies/program_policy.hpp"
@@ -133,18 +135,47 @@ class Conductor {
     std::string header;
   };
 
+  static std::int64_t number_of(const Place& p) {
+    const Errand& script = p.lane->calls[p.call];
+    return script.numbers.empty() ? static_cast<std::int64_t>(p.attempt) + 1 : script.numbers[p.attempt];
+  }
+  static Instant start_of(const Place& p) {
+    return p.attempt > 0 ? p.now : std::min(p.now + p.lane->calls[p.call].pause, end_of_time);
+  }
+  // When the attempt ends that it is to be told of next.
+  static Instant due(const Place& p) {
+    const Instant started = start_of(p), call_started = p.attempt > 0 ? p.call_started : started;
+    const Ending ending = p.lane->calls[p.call].ending(number_of(p), started);
+    return std::min(std::max(started, call_started + ending.not_before), end_of_time);
+  }
+
+  // Of the calls that one client makes at once only that goes on whose attempt ends first, so that no client
+  // ever sees time go back. The others are returned.
+  static std::vector<Place> put_off(std::vector<Place>& active) {
+    std::map<std::int64_t, std::pair<Instant, std::size_t>> first;  // by client
+    for (std::size_t i = 0; i < active.size(); ++i) {
+      const std::pair now{due(active[i]), i};
+      const auto [at, fresh] = first.try_emplace(active[i].lane->client, now);
+      if (!fresh && now.first < at->second.first) at->second = now;
+    }
+    std::vector<Place> going, waiting;
+    for (std::size_t i = 0; i < active.size(); ++i)
+      (first.at(active[i].lane->client).second == i ? going : waiting).push_back(std::move(active[i]));
+    active = std::move(going);
+    return waiting;
+  }
+
   static Question question(Place& p, Trace& into) {
     const Errand& script = p.lane->calls[p.call];
+    p.now = start_of(p);
     if (p.attempt == 0) {
-      p.now = std::min(p.now + script.pause, end_of_time);
       p.call_started = p.now;
       p.traced = into.calls.size();
       into.calls.push_back({std::to_string(p.lane->client),
                             std::to_string(p.lane->first_call + static_cast<std::int64_t>(p.call)),
                             {}});
     }
-    const std::int64_t number =
-        script.numbers.empty() ? static_cast<std::int64_t>(p.attempt) + 1 : script.numbers[p.attempt];
+    const std::int64_t number = number_of(p);
     const Instant started = p.now;
     const Ending ending = script.ending(number, started);
     p.now = std::min(std::max(started, p.call_started + ending.not_before), end_of_time);
@@ -187,7 +218,12 @@ class Conductor {
   void perform(ExternalProgram& program, const std::vector<Lane>& lanes, Trace& into) {
     std::vector<Place> active;
     for (const Lane& lane : lanes) active.push_back({&lane, 0, 0, 0, {}, {}, {}});
+    std::set<std::int64_t> clients;
+    for (const Lane& lane : lanes) clients.insert(lane.client);
+    const bool at_once = clients.size() < lanes.size();
     while (!active.empty() && !program.fault()) {
+      std::vector<Place> waiting;
+      if (at_once) waiting = put_off(active);
       const std::int64_t left = effort_.decisions - decisions_ - program.asked();
       if (left < static_cast<std::int64_t>(active.size())) {
         exhausted_ = true;
@@ -202,8 +238,8 @@ class Conductor {
         const Question& q = questions[decisions.size()];
         fault_place_ = {q.client, q.call, q.attempt.number};
       }
-      std::vector<Place> next;
-      next.reserve(active.size());
+      std::vector<Place> next = std::move(waiting);
+      next.reserve(next.size() + active.size());
       for (std::size_t i = 0; i < decisions.size(); ++i) {
         if (advance(active[i], decisions[i], into)) next.push_back(std::move(active[i]));
       }

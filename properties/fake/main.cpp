@@ -50,7 +50,9 @@ int run(const std::string& name, const Habits& habits) {
   Reader greeting(*hello, complaints);
   const Seed seed{habits.ignores_seed ? 1 : std::stoull(*greeting.text("seed"))};
   const StreamKey key(seed, Stream::policy);
-  std::cout << fmt::format("{{\"retrygate-policy\":1,\"name\":\"{}\",\"jumps\":true}}", name) << std::endl;
+  std::cout << fmt::format("{{\"retrygate-policy\":1,\"name\":\"{}\",\"jumps\":true,\"can\":[{}\"cancel\"]}}",
+                           name, policy.gates() ? "\"before\"," : "")
+            << std::endl;
   std::map<std::int64_t, Client> clients;
   for (std::int64_t asked = 1; std::getline(std::cin, line); ++asked) {
     if (asked > habits.hangs_after) {
@@ -71,6 +73,32 @@ int run(const std::string& name, const Habits& habits) {
     a.finished = Instant{Duration::ns(number("now_ns"))};
     if (q.has("deadline_ns")) a.deadline = Instant{Duration::ns(number("deadline_ns"))};
     a.idempotent = q.flag("idempotent").value_or(true);
+    const auto answer = [&](const std::string& member) {
+      std::cout << fmt::format("{{\"id\":{},{}}}\n", number("id"), member);
+      if (std::cin.rdbuf()->in_avail() <= 0) std::cout.flush();
+    };
+    const auto decided = [&](const Decision& d) {
+      answer(d.stops() ? fmt::format("\"stop\":\"{}\"", to_string(d.why()))
+                       : fmt::format("\"wait_ns\":{}", d.delay().ns()));
+    };
+    if (q.text("event")) {
+      policy.abandoned(client->second.memory.get(), call->second.get(), a.finished);
+      answer("\"stop\":\"cancelled\"");
+      continue;
+    }
+    if (q.text("ask")) {
+      // Asked again and again at later times: draws of their own.
+      Rng at_the_gate = StreamKey(seed, Stream::policy, 1)
+                            .at(static_cast<std::uint64_t>(client_id), static_cast<std::uint64_t>(call_id),
+                                static_cast<std::uint64_t>(number("now_ns")));
+      const Decision d = policy.before(client->second.memory.get(), call->second.get(),
+                                       {a.number, a.finished, a.call_started, a.deadline}, at_the_gate);
+      if (d.stops() || d.delay() > Duration{})
+        decided(d);
+      else
+        answer("\"send\":true");
+      continue;
+    }
     const Value* status = q.any("status");
     const auto* code = status != nullptr ? std::get_if<std::int64_t>(&status->data) : nullptr;
     a.outcome.status = code != nullptr ? Status::http(static_cast<int>(*code))
@@ -82,10 +110,7 @@ int run(const std::string& name, const Habits& habits) {
     }
     Rng rng = key.at(static_cast<std::uint64_t>(client_id), static_cast<std::uint64_t>(call_id),
                      static_cast<std::uint64_t>(a.number));
-    const Decision d = policy.after(client->second.memory.get(), call->second.get(), a, rng);
-    std::cout << (d.stops() ? fmt::format("{{\"id\":{},\"stop\":\"{}\"}}\n", number("id"), to_string(d.why()))
-                            : fmt::format("{{\"id\":{},\"wait_ns\":{}}}\n", number("id"), d.delay().ns()));
-    if (std::cin.rdbuf()->in_avail() <= 0) std::cout.flush();
+    decided(policy.after(client->second.memory.get(), call->second.get(), a, rng));
   }
   return 0;
 }
