@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "ci/golden/transcript.hpp"
+#include "policies/base/testing.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -59,9 +60,7 @@ TEST_F(Cli, MistakesInAFileHavePlaceAndHintAndComeAtOnce) {
 // Address space for a few large stacks and one heap (kilobytes, the shell's unit), so that what is left when
 // the next stack does not fit is enough to work with; the sanitizers need terabytes of it.
 TEST_F(Cli, FewerThreadsThanAskedForDoTheSameWork) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "a limit on the address space and AddressSanitizer exclude each other";
-#endif
+  if (sanitized) GTEST_SKIP() << "a limit on the address space and AddressSanitizer exclude each other";
   const std::string sweep =
       "sim --policy fixed --scenario outage-then-limit --seeds 1..100 --format json --threads ";
   const Ran one = cli(sweep + "1");

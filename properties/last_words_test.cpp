@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "policies/base/testing.hpp"
 #include "properties/check.hpp"
 #include "properties/mutants/mutant.hpp"
 
@@ -44,9 +45,7 @@ int depth(std::int64_t n) {
 }
 
 TEST(LastWords, AreSaidWhenTheStackIsFull) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "AddressSanitizer has the stack";
-#endif
+  if (sanitized) GTEST_SKIP() << "AddressSanitizer has the stack";
   const AnyPolicy policy = dies_at_the_fifth(
       [](std::int64_t n, Rng&) { return Duration::ns(1 + depth(n < 70 ? n : 1'000'000'000) % 2); });
   EXPECT_EXIT(
@@ -58,9 +57,7 @@ TEST(LastWords, AreSaidWhenTheStackIsFull) {
 }
 
 TEST(LastWords, AreNotHeardAfterwards) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "AddressSanitizer has words of its own";
-#endif
+  if (sanitized) GTEST_SKIP() << "AddressSanitizer has words of its own";
   EXPECT_EXIT(
       {
         { const LastWords words; }

@@ -75,20 +75,19 @@ TEST(Outside, BudgetsAndBreakersAreKeptThroughThePipe) {
       if (r.invariant->id == "budget-conserved" || r.invariant->id == "breaker-states") {
         EXPECT_NE(r.verdict, Verdict::unsure) << guard << ", " << r.invariant->id << ": " << r.note;
       }
-      if (r.verdict == Verdict::unsure)
-        std::cout << guard << ' ' << r.invariant->id << ": " << r.note << '\n';
     }
   }
 }
 
 TEST(Outside, KnownBadPoliciesAreCaughtThroughThePipe) {
-  int caught = 0;
+  int caught = 0, met = 0;
   for (const Mutant& mutant : mutants()) {
     // Of many calls, one question after the other.
     const std::set<std::string_view> one_by_one{"budget-conserved", "breaker-states", "instances-isolated",
                                                 "reset-not-early", "clock-independent"};
     const bool asked = decided_by_recording(mutant.killed_by) || one_by_one.contains(mutant.killed_by);
     if (!asked || subject_of(mutant).loop) continue;
+    if (sanitized && ++met % 4 != 1) continue;
     const OutsideResult result = checked(fmt::format("mutant:{}", mutant.id), subject_of(mutant).contract,
                                          {{.only = {std::string(mutant.killed_by)}}});
     ASSERT_EQ(result.rows.size(), 1U);
@@ -97,7 +96,7 @@ TEST(Outside, KnownBadPoliciesAreCaughtThroughThePipe) {
         << ' ' << result.rows.front().note;
     ++caught;
   }
-  EXPECT_GE(caught, 40);
+  EXPECT_GE(caught, sanitized ? 10 : 40);
 }
 
 TEST(Outside, ASeedThatIsIgnoredIsASharedSeed) {

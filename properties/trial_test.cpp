@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "policies/base/testing.hpp"
 #include "policies/find_contract.hpp"
 #include "properties/check.hpp"
 #include "properties/mutants/mutant.hpp"
@@ -264,8 +265,10 @@ TEST(Trial, FaultyProgramsAreFound) {
                                                        {"local-time", "hint", "retry-after-parsed"},
                                                        {"tls-raises", "full", "survives"},
                                                        {"plateau", "none", "growth-law"}};
-  for (const auto& [name, contract, killer] : faulty)
+  for (std::size_t i = 0; i < faulty.size(); i += sanitized ? 3 : 1) {
+    const auto& [name, contract, killer] = faulty[i];
     EXPECT_THAT(failing(asked(name, contract).rows), testing::Contains(killer)) << name;
+  }
 }
 
 TEST(Trial, UnusualProgramsAreNotAccused) {
@@ -283,7 +286,8 @@ TEST(Trial, UnusualProgramsAreNotAccused) {
                                                       {"polynomial", "polynomial"},
                                                       {"table", "table"},
                                                       {"elapsed", "elapsed-full"}};
-  for (const auto& [name, contract] : right) {
+  for (std::size_t i = 0; i < right.size(); i += sanitized ? 3 : 1) {
+    const auto& [name, contract] = right[i];
     const OutsideResult result = asked(name, contract);
     EXPECT_EQ(failing(result.rows), Ids{}) << name;
     EXPECT_LE(result.decisions, 60'000) << name;

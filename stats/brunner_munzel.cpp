@@ -1,11 +1,11 @@
 #include "stats/brunner_munzel.hpp"
 
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <vector>
 
 #include "stats/distributions.hpp"
+#include "stats/interval.hpp"
 #include "stats/ranks.hpp"
 
 namespace retrygate::stats {
@@ -79,7 +79,6 @@ Study study(const std::vector<std::size_t>& ties, const Labels& labels, std::int
     s.spread = dm * s.var_x + dn * s.var_y;
   }
   // The mean ranks differ by ahead (m + n) / (2 m n).
-  const double infinite = std::numeric_limits<double>::infinity();
   s.statistic = s.spread > 0 ? ahead / 2 / std::sqrt(s.spread)
                 : ahead > 0  ? infinite
                 : ahead < 0  ? -infinite

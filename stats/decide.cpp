@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "stats/distributions.hpp"
+#include "stats/interval.hpp"
 #include "stats/methods.hpp"
 #include "stats/multiplicity.hpp"
 #include "stats/parallel.hpp"
@@ -198,7 +198,6 @@ Result<std::vector<Ruling>> decide(std::span<const Question> questions, Seed see
     Ruling& r = rulings[i];
     r.p_adjusted = adjusted[i];
     // A bound that does not exist lies nowhere.
-    constexpr double infinite = std::numeric_limits<double>::infinity();
     const double low = r.low.value_or(-infinite), high = r.high.value_or(infinite);
     if (by_bounds(q, turned(q, low, high)) == Answer::pass)
       r.answer = Answer::pass;

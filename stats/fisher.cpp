@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "stats/interval.hpp"
 #include "stats/numeric.hpp"
 
 namespace retrygate::stats {
 namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // Probabilities that differ by no more than this (relative) count as equal, the rule of R and SciPy.
 constexpr double equal_within = 1e-7;

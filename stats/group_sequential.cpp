@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "stats/distributions.hpp"
+#include "stats/interval.hpp"
 #include "stats/numeric.hpp"
 
 namespace retrygate::stats {
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double edge = 9;  // a standard normal lies beyond with probability 1e-19
 
 // The law of Z at the looks made so far, of trials that have not been stopped: weights on points of the

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <vector>
 
 #include "stats/distributions.hpp"
+#include "stats/interval.hpp"
 #include "stats/proportions.hpp"
 
 namespace retrygate::stats {
@@ -143,7 +143,6 @@ double tango_error(const PairedShares& s, double d) {
 double tango_score(const PairedShares& s, double d) {
   const double off = s.difference() - d, error = tango_error(s, d);
   if (error > 0) return off / error;
-  constexpr double infinite = std::numeric_limits<double>::infinity();
   return off > 0 ? infinite : off < 0 ? -infinite : 0;
 }
 

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "stats/distributions.hpp"
+#include "stats/interval.hpp"
 
 namespace retrygate::stats {
 namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // The quantile that leaves half of what the level leaves out above it.
 double two_sided_z(double level) { return -normal_quantile((1 - level) / 2); }

@@ -1,14 +1,12 @@
 #include "stats/quantile_interval.hpp"
 
-#include <limits>
-
 #include "stats/distributions.hpp"
+#include "stats/interval.hpp"
 
 namespace retrygate::stats {
 namespace {
 
 double order_statistic(std::span<const double> sorted, std::int64_t index) {
-  constexpr double infinite = std::numeric_limits<double>::infinity();
   if (index < 1) return -infinite;
   if (index > static_cast<std::int64_t>(sorted.size())) return infinite;
   return sorted[static_cast<std::size_t>(index - 1)];

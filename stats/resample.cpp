@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "stats/interval.hpp"
 #include "stats/parallel.hpp"
 #include "stats/sample.hpp"
 
@@ -74,7 +75,6 @@ double studentized(const MeanMoments& m, bool relative, double n) {
   const double off = m.t / m.b;
   const double variance = relative ? m.tt - 2 * off * m.bt + off * off * m.bb : m.tt - m.t * m.t;
   const double se = std::sqrt(std::max(0.0, variance) / (n - 1)) / std::abs(m.b);
-  constexpr double infinite = std::numeric_limits<double>::infinity();
   return se > 0 ? off / se : off > 0 ? infinite : off < 0 ? -infinite : 0;
 }
 

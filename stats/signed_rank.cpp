@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <vector>
 
 #include "stats/distributions.hpp"
+#include "stats/interval.hpp"
 #include "stats/rank_law.hpp"
 #include "stats/ranks.hpp"
 #include "stats/sample.hpp"
@@ -178,7 +178,6 @@ SignTest sign_test(std::span<const double> differences, double level) {
   }
   test.order_index = k;
   test.level_achieved = 1 - 2 * below;
-  const double infinite = std::numeric_limits<double>::infinity();
   test.low = k == 0 ? -infinite : in_order[k - 1];
   test.high = k == 0 ? infinite : in_order[n - k];
   return test;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "stats/distributions.hpp"
+#include "stats/interval.hpp"
 #include "stats/sample.hpp"
 
 namespace retrygate::stats {
@@ -33,7 +33,6 @@ TTest conclude(const Scaled& s, const TQuestion& question, std::string_view meth
   const double df = *s.df;
   const double statistic = (s.estimate - Twofold{std::ldexp(question.mu, -s.exponent)}).value() / se;
   t.statistic = statistic;
-  const double infinite = std::numeric_limits<double>::infinity();
   const double estimate = s.estimate.value();
   switch (question.alternative) {
     case Alternative::two_sided: {

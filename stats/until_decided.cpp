@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "stats/interval.hpp"
 #include "stats/methods.hpp"
 #include "stats/multiplicity.hpp"
 #include "stats/sample.hpp"
 
 namespace retrygate::stats {
 namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // The mixture is tightest near so many seeds.
 constexpr double tightest_at = 200;

@@ -1,5 +1,6 @@
 // The bars: our simulator against what a user would pick instead, all in one interleaved run.
-// Prints one line per bar: name, value, bar, verdict. Exit 1 when a bar is missed.
+// Prints one line per bar: name, value, bar, verdict. Exit 1 when a bar is missed, 3 when none was
+// measured.
 // Usage: retrygate_bars [--rounds N] [--only TEXT] [--large] [--python CMD] PEERS_DIR
 //        retrygate_bars --storm CLIENTS POLICY RUNS      our own runs alone, for a profiler; prints the
 //        requests
@@ -17,9 +18,11 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "ci/bench/bar.hpp"
 #include "ci/bench/yardsticks.hpp"
 #include "policies/named.hpp"
 #include "sim/experiments/flaky.hpp"
@@ -152,30 +155,12 @@ Contestant yardstick(std::uint64_t clients, Retry retry, int repetitions) {
 // A program that prints "X ns/attempt [Y ...]". Nothing when it fails to run.
 Contestant program(const std::string& command) {
   return [=]() -> std::optional<Score> {
-    std::FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
-    if (pipe == nullptr) return std::nullopt;
-    char line[256] = {};
-    const bool got = std::fgets(line, sizeof line, pipe) != nullptr;
-    if (::pclose(pipe) != 0 || !got) return std::nullopt;
+    const auto said = output_of(command + " 2>/dev/null");
     Score score;
-    if (std::sscanf(line, "%lf ns/attempt %lf", &score.ns, &score.result) < 1) return std::nullopt;
+    if (!said || std::sscanf(said->c_str(), "%lf ns/attempt %lf", &score.ns, &score.result) < 1)
+      return std::nullopt;
     return score;
   };
-}
-
-double median(std::vector<double> x) {
-  std::sort(x.begin(), x.end());
-  const std::size_t half = x.size() / 2;
-  return x.size() % 2 == 1 ? x[half] : (x[half - 1] + x[half]) / 2;
-}
-
-enum class Outcome { met, missed, skipped };
-
-Outcome report(const std::string& name, const std::string& value, const std::string& bar, Outcome outcome) {
-  const char* words[] = {"met", "MISSED", "skipped"};
-  fmt::print("{:<44} {:>12} {:>12}  {}\n", name, value, bar, words[static_cast<int>(outcome)]);
-  std::fflush(stdout);
-  return outcome;
 }
 
 // The median over rounds of peer time / our time must reach `least`.
@@ -213,14 +198,14 @@ std::optional<double> instructions(const Settings& settings, std::int64_t client
     const std::string command =
         fmt::format("valgrind --tool=callgrind --callgrind-out-file=/dev/null {} --storm {} {} {} 2>&1",
                     settings.self, clients, reference, runs);
-    std::FILE* pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) return std::nullopt;
-    double requests = 0, collected = 0;
-    for (char line[256]; std::fgets(line, sizeof line, pipe) != nullptr;) {
-      std::sscanf(line, "%lf", &requests);
-      if (const char* found = std::strstr(line, "Collected : ")) collected = std::atof(found + 12);
-    }
-    if (::pclose(pipe) != 0 || collected == 0) return std::nullopt;
+    const auto said = output_of(command);
+    const std::size_t found = said ? said->find("Collected : ") : std::string::npos;
+    if (found == std::string::npos) return std::nullopt;
+    const double collected = std::atof(said->c_str() + found + 12);
+    double requests = 0;
+    std::istringstream lines(*said);
+    for (std::string line; std::getline(lines, line);) std::sscanf(line.c_str(), "%lf", &requests);
+    if (collected == 0) return std::nullopt;
     return std::pair(requests, collected);
   };
   const auto one = count(1), all = count(many);
@@ -339,16 +324,7 @@ int all(const Settings& settings) {
       ours(queueing_scenario(200'000, 0.85), "full-jitter:max_attempts=4", 1, {"requests", "completed"}),
       queueing_yardstick, 2, 0.05);
 
-  const auto count = [&](Outcome what) { return std::count(outcomes.begin(), outcomes.end(), what); };
-  fmt::print("{} met, {} missed, {} skipped (a peer that is not installed)\n", count(Outcome::met),
-             count(Outcome::missed), count(Outcome::skipped));
-  // Where nothing was measured, nothing was met.
-  if (count(Outcome::met) + count(Outcome::missed) == 0) {
-    fmt::print(stderr, "retrygate_bars: no bar was measured: {}\n",
-               outcomes.empty() ? "--only fits none" : "no peer is installed");
-    return 1;
-  }
-  return count(Outcome::missed) > 0 ? 1 : 0;
+  return closing(outcomes);
 }
 
 }  // namespace

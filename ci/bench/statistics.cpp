@@ -1,6 +1,7 @@
 // The bars of statistics: resampling and exact laws against SciPy and R, on the same numbers, one thread
 // each, in one interleaved run. Every row also compares the answers. Prints one line per bar: name, value,
-// bar, verdict; exit 1 when a bar is missed or answers differ. Usage: retrygate_statistics_bars [--rounds N]
+// bar, verdict; exit 1 when a bar is missed or answers differ, 3 when none was measured. Usage:
+// retrygate_statistics_bars [--rounds N]
 // [--only TEXT] [--python CMD] [--r CMD] PEERS_DIR
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "ci/bench/bar.hpp"
 #include "stats/mann_whitney.hpp"
 #include "stats/permutation.hpp"
 #include "stats/resample.hpp"
@@ -43,27 +45,14 @@ Contestant timed(const std::function<std::vector<double>()>& work) {
 // A program that prints the seconds of its work and then the answers. Nothing when it fails to run.
 Contestant program(const std::string& command) {
   return [command]() -> std::optional<Run> {
-    std::FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
-    if (pipe == nullptr) return std::nullopt;
-    std::string text;
-    char piece[4096];
-    while (std::fgets(piece, sizeof piece, pipe) != nullptr) text += piece;
-    if (::pclose(pipe) != 0) return std::nullopt;
-    std::istringstream numbers(text);
+    const auto text = output_of(command + " 2>/dev/null");
+    if (!text) return std::nullopt;
+    std::istringstream numbers(*text);
     Run run;
     if (!(numbers >> run.seconds)) return std::nullopt;
     for (double answer; numbers >> answer;) run.answers.push_back(answer);
     return run;
   };
-}
-
-enum class Outcome { met, missed, skipped };
-
-Outcome report(const std::string& name, const std::string& value, const std::string& bar, Outcome outcome) {
-  const char* words[] = {"met", "MISSED", "skipped (the peer is not installed)"};
-  fmt::print("{:<44} {:>12} {:>12}  {}\n", name, value, bar, words[static_cast<int>(outcome)]);
-  std::fflush(stdout);
-  return outcome;
 }
 
 struct Bar {
@@ -88,8 +77,7 @@ Outcome race(const Bar& bar, int rounds) {
                     fmt::format("<= {:.2g}", bar.allowed), Outcome::missed);
     ratios.push_back(theirs->seconds / ours->seconds);
   }
-  std::sort(ratios.begin(), ratios.end());
-  const double ratio = ratios[ratios.size() / 2];
+  const double ratio = median(ratios);
   return report(bar.name, fmt::format("{:.1f}x", ratio), wanted,
                 ratio >= bar.least ? Outcome::met : Outcome::missed);
 }
@@ -159,10 +147,7 @@ int all(int rounds, const std::string& only, const std::string& python, const st
   }
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
-  const auto count = [&](Outcome what) { return std::count(outcomes.begin(), outcomes.end(), what); };
-  fmt::print("{} met, {} missed, {} skipped\n", count(Outcome::met), count(Outcome::missed),
-             count(Outcome::skipped));
-  return count(Outcome::missed) > 0 ? 1 : 0;
+  return closing(outcomes);
 }
 
 }  // namespace

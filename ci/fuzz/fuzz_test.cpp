@@ -15,6 +15,7 @@
 #include "ci/fuzz/targets.hpp"
 #include "policies/base/config.hpp"
 #include "policies/base/rng.hpp"
+#include "policies/base/testing.hpp"
 
 namespace retrygate::ci {
 namespace {
@@ -63,11 +64,7 @@ std::string mutated(std::string text, Rng& rng) {
 constexpr rlim_t seconds_max = 60;  // of processor time, for all inputs of a target
 // Beyond what the tests themselves have: a sanitizer reserves addresses without end, so there only time is
 // bound.
-#ifdef __SANITIZE_ADDRESS__
-constexpr rlim_t bytes_max = 0;
-#else
-constexpr rlim_t bytes_max = rlim_t{1} << 30;
-#endif
+constexpr rlim_t bytes_max = sanitized ? 0 : rlim_t{1} << 30;
 
 // Does `read` return for every one of `texts`? In a child, which is told by the input that it does not
 // survive.

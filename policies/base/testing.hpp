@@ -11,6 +11,14 @@
 
 namespace retrygate {
 
+// The sanitizers look for errors of memory and of arithmetic, which a few cases of a kind show. What is repeated for
+// every entry of a long list, or for the sake of a rate, is repeated in full by the optimised tests alone.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 // An empty folder that is gone at the end of the test.
 class Scratch {
  public:
