@@ -65,9 +65,10 @@ TEST(Growth, RequestsOfAFixedDelay) {
   EXPECT_NE(text.find("baseline: exponent 1.000"), std::string::npos) << text;
   std::string words = text;  // however its lines are broken
   for (std::size_t at = 0; (at = words.find("\n  ", at)) != std::string::npos;) words.replace(at, 3, " ");
-  EXPECT_NE(words.find("In words: with ten times the clients, requests of fixed:base=500ms becomes 10 times as "
-                       "large, in proportion, of fixed:base=250ms it becomes 10 times as large, in proportion."),
-            std::string::npos)
+  EXPECT_NE(
+      words.find("In words: with ten times the clients, requests of fixed:base=500ms becomes 10 times as "
+                 "large, in proportion, of fixed:base=250ms it becomes 10 times as large, in proportion."),
+      std::string::npos)
       << text;
   EXPECT_NE(json.find(R"("schema": "retrygate.growth/1")"), std::string::npos) << json;
 }

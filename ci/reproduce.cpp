@@ -17,7 +17,7 @@ struct Experiment {
   std::string_view name;
   std::vector<ClaimRow> (*run)(const Seeds&);
 };
-constexpr Experiment all[] = {{"retry-storm", &retry_storm_claims},
+constexpr Experiment all_experiments[] = {{"retry-storm", &retry_storm_claims},
                               {"random-backoff", &random_backoff_claims},
                               {"rate-limited-fleet", &rate_limited_fleet_claims},
                               {"flaky-service", &flaky_service_claims},
@@ -90,7 +90,7 @@ std::string summary(const std::vector<ClaimRow>& rows) {
 
 std::vector<std::string_view> experiments() {
   std::vector<std::string_view> names;
-  for (const Experiment& experiment : all) names.push_back(experiment.name);
+  for (const Experiment& experiment : all_experiments) names.push_back(experiment.name);
   return names;
 }
 
@@ -103,7 +103,7 @@ Result<std::vector<ClaimRow>> reproduce(const std::string& name, const Seeds& se
   if (seeds.count() < 2)
     return failure({"--seeds", 1, 1}, "an interval over seeds needs at least two", "for example 1..200");
   std::vector<const Experiment*> wanted;
-  for (const Experiment& experiment : all) {
+  for (const Experiment& experiment : all_experiments) {
     if (name == "all" || name == experiment.name) wanted.push_back(&experiment);
   }
   // Each experiment writes its own place, so the rows are the same on any number of threads.

@@ -22,8 +22,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const std::filesystem::path source = RETRYGATE_SOURCE_DIR;
-const std::filesystem::path build = RETRYGATE_BUILD_DIR;
+const std::filesystem::path source_tree = RETRYGATE_SOURCE_DIR;
+const std::filesystem::path build_tree = RETRYGATE_BUILD_DIR;
 
 // A failing gate, an empty report, one without a baseline.
 const std::vector<Report>& reports() {
@@ -116,7 +116,7 @@ void hold(const Value& value, const Value& schema, const std::string& path, std:
 
 std::vector<std::string> breaches(const std::string& json) {
   const auto schema =
-      parse_json(*read_file((source / "ci/schema/report.schema.json").string()), "report.schema.json");
+      parse_json(*read_file((source_tree / "ci/schema/report.schema.json").string()), "report.schema.json");
   const auto value = parse_json(json, "report.json");
   std::vector<std::string> wrong;
   hold(*value, *schema, "report", wrong);
@@ -127,8 +127,8 @@ std::vector<std::string> breaches(const std::string& json) {
 bool succeeds(const std::string& command) { return std::system((command + " 2>&1").c_str()) == 0; }
 
 std::filesystem::path written(const std::string& name, const std::string& text) {
-  std::filesystem::create_directories(build / "pages");
-  const std::filesystem::path path = build / "pages" / name;
+  std::filesystem::create_directories(build_tree / "pages");
+  const std::filesystem::path path = build_tree / "pages" / name;
   if (!write_file(path.string(), text)) throw std::runtime_error("cannot write " + path.string());
   return path;
 }
@@ -158,7 +158,7 @@ TEST(Schema, SeesAFieldThatIsMissingUnknownOrOfAnotherType) {
 TEST(Schema, ReportJsonByAnotherValidator) {
   if (!succeeds("/usr/bin/python3 -c 'import jsonschema' >/dev/null"))
     GTEST_SKIP() << "python3-jsonschema is not installed";
-  const std::string schema = (source / "ci/schema/report.schema.json").string();
+  const std::string schema = (source_tree / "ci/schema/report.schema.json").string();
   const auto valid = [&](const std::filesystem::path& file) {
     return succeeds(
         fmt::format("/usr/bin/python3 -W ignore -m jsonschema -i '{}' '{}'", file.string(), schema));
@@ -169,7 +169,7 @@ TEST(Schema, ReportJsonByAnotherValidator) {
 }
 
 TEST(Schema, SarifKeepsToTheOfficialOne) {
-  const std::filesystem::path schema = source / "build/browser/sarif-2.1.0.json";
+  const std::filesystem::path schema = source_tree / "build/browser/sarif-2.1.0.json";
   if (!std::filesystem::exists(schema) || !succeeds("/usr/bin/python3 -c 'import jsonschema' >/dev/null"))
     GTEST_SKIP() << "ci/run-browser-tests installs the schema and python3-jsonschema";
   const auto valid = [&](const std::filesystem::path& file) {
@@ -186,7 +186,7 @@ TEST(Schema, JunitIsWhatItsReadersShare) {
   if (!succeeds("command -v xmllint >/dev/null")) GTEST_SKIP() << "xmllint (libxml2-utils) is not installed";
   const auto valid = [&](const std::filesystem::path& file) {
     return succeeds(fmt::format("xmllint --noout --relaxng '{}' '{}'",
-                                (source / "ci/schema/junit.rng").string(), file.string()));
+                                (source_tree / "ci/schema/junit.rng").string(), file.string()));
   };
   for (std::size_t i = 0; i < reports().size(); ++i)
     EXPECT_TRUE(

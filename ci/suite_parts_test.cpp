@@ -283,7 +283,8 @@ TEST(Questions, EachHasItsOwnAnswers) {
       << headline(better);
   const auto same = asked("equivalent", "full-jitter", "full-jitter");
   EXPECT_EQ(same->report.code, ExitCode::pass);
-  EXPECT_NE(headline(same).find("asked: the same within 0.5: that holds."), std::string::npos) << headline(same);
+  EXPECT_NE(headline(same).find("asked: the same within 0.5: that holds."), std::string::npos)
+      << headline(same);
 }
 
 // What does not change does not get better, by whatever margin: 0, an amount, a share.

@@ -13,14 +13,14 @@ namespace {
 using TestOfMeans = TTest (*)(std::span<const double>, std::span<const double>, const TQuestion&);
 
 Equivalence two_one_sided(TestOfMeans test, std::span<const double> x, std::span<const double> y,
-                          Interval margins, double alpha) {
-  const TTest low = test(x, y, {margins.low, Alternative::greater, 1 - alpha});
-  const TTest high = test(x, y, {margins.high, Alternative::less, 1 - alpha});
+                          Interval margins, double error_rate) {
+  const TTest low = test(x, y, {margins.low, Alternative::greater, 1 - error_rate});
+  const TTest high = test(x, y, {margins.high, Alternative::less, 1 - error_rate});
   Equivalence result{low.status, low.estimate, low.std_error, low.df, {}};
   if (low.status != Status::ok) return result;
   const double p = std::max(*low.p_value, *high.p_value);
-  result.sides = {*low.statistic,         *low.p_value, *high.statistic, *high.p_value, p,
-                  {*low.low, *high.high}, p <= alpha};
+  result.sides = {*low.statistic,         *low.p_value,   *high.statistic, *high.p_value, p,
+                  {*low.low, *high.high}, p <= error_rate};
   return result;
 }
 
@@ -80,24 +80,25 @@ FiellerRatio fieller(const Means& m, double level, const DegreesOfFreedom& df_at
 
 }  // namespace
 
-Equivalence tost_welch(std::span<const double> x, std::span<const double> y, Interval margins, double alpha) {
-  return two_one_sided(t_welch, x, y, margins, alpha);
+Equivalence tost_welch(std::span<const double> x, std::span<const double> y, Interval margins,
+                       double error_rate) {
+  return two_one_sided(t_welch, x, y, margins, error_rate);
 }
 
 Equivalence tost_paired(std::span<const double> x, std::span<const double> y, Interval margins,
-                        double alpha) {
-  return two_one_sided(t_paired, x, y, margins, alpha);
+                        double error_rate) {
+  return two_one_sided(t_paired, x, y, margins, error_rate);
 }
 
 NonInferiority noninferiority_welch(std::span<const double> x, std::span<const double> y, double margin,
-                                    double alpha, Larger larger) {
+                                    double error_rate, Larger larger) {
   const bool worse = larger == Larger::worse;
-  const TTest t =
-      t_welch(x, y, {worse ? margin : -margin, worse ? Alternative::less : Alternative::greater, 1 - alpha});
+  const TTest t = t_welch(
+      x, y, {worse ? margin : -margin, worse ? Alternative::less : Alternative::greater, 1 - error_rate});
   NonInferiority result{t.status, t.estimate, t.std_error, t.df, t.statistic, t.p_value, {}, {}};
   if (t.status != Status::ok) return result;
   result.bound = worse ? t.high : t.low;
-  result.noninferior = *t.p_value <= alpha;
+  result.noninferior = *t.p_value <= error_rate;
   return result;
 }
 

@@ -19,26 +19,28 @@ struct Equivalence {
     double t_low = 0, p_low = 1;    // against "at most margins.low"
     double t_high = 0, p_high = 1;  // against "at least margins.high"
     double p = 1;                   // the larger of the two
-    Interval interval;              // of level 1 - 2 alpha: inside the margins exactly when equivalent
-    bool equivalent = false;        // p <= alpha
+    Interval interval;              // of level 1 - 2 error_rate: inside the margins exactly when equivalent
+    bool equivalent = false;        // p <= error_rate
   };
   std::optional<Sides> sides;
 };
-// margins.low < margins.high, 0 < alpha < 0.5.
-Equivalence tost_welch(std::span<const double> x, std::span<const double> y, Interval margins, double alpha);
-Equivalence tost_paired(std::span<const double> x, std::span<const double> y, Interval margins, double alpha);
+// margins.low < margins.high, 0 < error_rate < 0.5.
+Equivalence tost_welch(std::span<const double> x, std::span<const double> y, Interval margins,
+                       double error_rate);
+Equivalence tost_paired(std::span<const double> x, std::span<const double> y, Interval margins,
+                        double error_rate);
 
 // Is x worse than y by less than the margin? One-sided Welch test of the difference mean(x) - mean(y).
 struct NonInferiority {
   Status status = Status::ok;
   double estimate = 0;
   std::optional<double> std_error, df, statistic, p;
-  std::optional<double> bound;      // of level 1 - alpha, on the bad side
-  std::optional<bool> noninferior;  // p <= alpha
+  std::optional<double> bound;      // of level 1 - error_rate, on the bad side
+  std::optional<bool> noninferior;  // p <= error_rate
 };
 enum class Larger { worse, better };
 NonInferiority noninferiority_welch(std::span<const double> x, std::span<const double> y, double margin,
-                                    double alpha, Larger = Larger::worse);  // margin >= 0
+                                    double error_rate, Larger = Larger::worse);  // margin >= 0
 
 // mean(x) / mean(y) by Fieller: all ratios r for which x - r y has a mean that may be 0. Where mean(y) is not
 // clearly different from 0 that is no interval, and the status says so.

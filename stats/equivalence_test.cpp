@@ -8,31 +8,32 @@
 namespace retrygate::stats {
 namespace {
 
-const std::vector<double> x{3, 5, 4, 8, 6, 7}, y{4, 9, 6, 6, 8, 9, 7};
+const std::vector<double> shorter{3, 5, 4, 8, 6, 7}, longer{4, 9, 6, 6, 8, 9, 7};
 
-// "x is not worse than y where larger is better" is the question about -x and -y where larger is worse.
+// "shorter is not worse than longer where larger is better" is the question about -shorter and -longer where
+// larger is worse.
 TEST(NonInferiority, LargerIsBetter) {
   std::vector<double> minus_x, minus_y;
-  for (const double v : x) minus_x.push_back(-v);
-  for (const double v : y) minus_y.push_back(-v);
-  const NonInferiority better = noninferiority_welch(x, y, 4, 0.05, Larger::better);
+  for (const double v : shorter) minus_x.push_back(-v);
+  for (const double v : longer) minus_y.push_back(-v);
+  const NonInferiority better = noninferiority_welch(shorter, longer, 4, 0.05, Larger::better);
   const NonInferiority worse = noninferiority_welch(minus_x, minus_y, 4, 0.05, Larger::worse);
   EXPECT_DOUBLE_EQ(*better.p, *worse.p);
   EXPECT_DOUBLE_EQ(*better.bound, -*worse.bound);
   EXPECT_EQ(better.noninferior, worse.noninferior);
-  EXPECT_GT(*noninferiority_welch(x, y, 4, 0.05, Larger::worse).bound, better.estimate);
+  EXPECT_GT(*noninferiority_welch(shorter, longer, 4, 0.05, Larger::worse).bound, better.estimate);
 }
 
 // The interval of level 1 - 2 alpha lies inside the margins exactly when the test says equivalent.
 TEST(Equivalence, TestAndIntervalAgree) {
   for (const double margin : {1.0, 2.0, 2.9, 3.0, 3.1, 3.5, 4.0, 6.0}) {
-    const auto sides = *tost_welch(x, y, {-margin, margin}, 0.05).sides;
+    const auto sides = *tost_welch(shorter, longer, {-margin, margin}, 0.05).sides;
     EXPECT_EQ(sides.equivalent, sides.interval.low > -margin && sides.interval.high < margin) << margin;
   }
 }
 
 TEST(Fieller, WithoutSpreadOrWithoutADenominator) {
-  const FiellerRatio zero = ratio_unpaired(x, std::vector<double>{-1, 1}, 0.95);
+  const FiellerRatio zero = ratio_unpaired(shorter, std::vector<double>{-1, 1}, 0.95);
   EXPECT_EQ(zero.status, Status::undefined);
   EXPECT_FALSE(zero.estimate.has_value());
   const FiellerRatio constant =
@@ -45,15 +46,15 @@ TEST(Fieller, WithoutSpreadOrWithoutADenominator) {
 // A ratio does not depend on the units, however far apart they are.
 TEST(Fieller, Units) {
   std::vector<double> tiny, huge;
-  for (const double v : x) tiny.push_back(v * 0x1p-600);
-  for (const double v : y) huge.push_back(v * 0x1p600);
+  for (const double v : shorter) tiny.push_back(v * 0x1p-600);
+  for (const double v : longer) huge.push_back(v * 0x1p600);
   // The limits are 0 in a double here; what decides about the set is not.
-  const FiellerRatio plain = ratio_unpaired(x, y, 0.95), far = ratio_unpaired(tiny, huge, 0.95);
+  const FiellerRatio plain = ratio_unpaired(shorter, longer, 0.95), far = ratio_unpaired(tiny, huge, 0.95);
   EXPECT_EQ(far.status, Status::ok);
   EXPECT_DOUBLE_EQ(*far.g, *plain.g);
   EXPECT_DOUBLE_EQ(*far.df, *plain.df);
   std::vector<double> small;
-  for (const double v : y) small.push_back(v * 0x1p-601);
+  for (const double v : longer) small.push_back(v * 0x1p-601);
   const FiellerRatio near = ratio_unpaired(tiny, small, 0.95);
   EXPECT_DOUBLE_EQ(near.interval->low, 2 * plain.interval->low);
   EXPECT_DOUBLE_EQ(near.interval->high, 2 * plain.interval->high);

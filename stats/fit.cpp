@@ -78,13 +78,13 @@ double birnbaum_tingey(std::int64_t n, double d) {
 }
 
 // A square matrix times 10^exponent.
-struct Scaled {
+struct ScaledMatrix {
   std::vector<double> cells;
   int exponent = 0;
 };
 
-Scaled product(const Scaled& a, const Scaled& b, std::size_t size) {
-  Scaled c{std::vector<double>(size * size, 0.0), a.exponent + b.exponent};
+ScaledMatrix product(const ScaledMatrix& a, const ScaledMatrix& b, std::size_t size) {
+  ScaledMatrix c{std::vector<double>(size * size, 0.0), a.exponent + b.exponent};
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t k = 0; k < size; ++k) {
       const double factor = a.cells[i * size + k];
@@ -110,7 +110,7 @@ double marsaglia_tsang_wang(std::int64_t n, double d) {
   const auto k = static_cast<std::size_t>(scaled) + 1;
   const std::size_t size = 2 * k - 1;
   const double h = static_cast<double>(k) - scaled;
-  Scaled matrix{std::vector<double>(size * size, 0.0), 0};
+  ScaledMatrix matrix{std::vector<double>(size * size, 0.0), 0};
   const auto cell = [&](std::size_t i, std::size_t j) -> double& { return matrix.cells[i * size + j]; };
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t j = 0; j < std::min(size, i + 2); ++j) cell(i, j) = 1;
@@ -124,7 +124,7 @@ double marsaglia_tsang_wang(std::int64_t n, double d) {
     for (std::size_t j = 0; j < std::min(size, i + 1); ++j)
       cell(i, j) /= std::tgamma(static_cast<double>(i - j + 2));
   }
-  Scaled power{std::vector<double>(size * size, 0.0), 0};
+  ScaledMatrix power{std::vector<double>(size * size, 0.0), 0};
   for (std::size_t i = 0; i < size; ++i) power.cells[i * size + i] = 1;
   for (std::int64_t left = n; left > 0; left /= 2) {
     if (left % 2 == 1) power = product(power, matrix, size);

@@ -17,14 +17,14 @@ namespace {
 // What is resampled: per seed a term whose mean leads to the effect, centred so that nothing large cancels.
 // Of a difference the difference less its mean; of a ratio the baseline by its mean, and what of the
 // candidate the ratio of the means leaves unexplained.
-struct Scaled {
+struct ScaledPairs {
   std::vector<double> term;      // mean 0, the largest 1 or -1, so that squares neither overflow nor vanish
   double unit = 1;               // of the terms
   std::vector<double> baseline;  // of a ratio: mean 1
   double effect = 0;
 };
 
-void shrink(Scaled& s) {
+void shrink(ScaledPairs& s) {
   double largest = 0;
   for (const double v : s.term) largest = std::max(largest, std::abs(v));
   if (!(largest > 0)) return;
@@ -41,9 +41,9 @@ void centre(std::vector<double>& x, double& taken_out) {
   }
 }
 
-Scaled scaled(const Pairs& pairs) {
+ScaledPairs scaled(const Pairs& pairs) {
   const std::size_t n = pairs.baseline.size();
-  Scaled s{std::vector<double>(n), 1, {}, 0};
+  ScaledPairs s{std::vector<double>(n), 1, {}, 0};
   if (!pairs.relative) {
     for (std::size_t i = 0; i < n; ++i) s.term[i] = pairs.candidate[i] - pairs.baseline[i];
     centre(s.term, s.effect);
@@ -118,7 +118,7 @@ Sums sum_of(const SeedMoments& moments, const std::vector<std::uint32_t>& places
 }  // namespace
 
 Studentized estimate(const Pairs& pairs) {
-  const Scaled s = scaled(pairs);
+  const ScaledPairs s = scaled(pairs);
   const auto n = static_cast<double>(s.term.size());
   double squares = 0, cubes = 0;
   for (const double v : s.term) {
@@ -146,7 +146,7 @@ std::vector<Studentized> bootstrap_t(std::span<const Pairs> metrics, int resampl
   std::vector<SeedMoments> moments(static_cast<std::size_t>((columns + lanes - 1) / lanes),
                                    SeedMoments::Zero(lanes, static_cast<Eigen::Index>(n)));
   for (std::size_t m = 0; m < metrics.size(); ++m) {
-    const Scaled s = scaled(metrics[m]);
+    const ScaledPairs s = scaled(metrics[m]);
     for (std::size_t i = 0; i < n; ++i) {
       Eigen::Index column = first[m];
       const auto put = [&](double value) {

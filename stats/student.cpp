@@ -12,14 +12,14 @@ namespace {
 
 // What the four tests share once estimate, standard error and degrees of freedom are known, in units of
 // 2^exponent.
-struct Scaled {
+struct ScaledEstimate {
   Twofold estimate;
   double variance = 0;  // of the estimate
   std::optional<double> df;
   int exponent = 0;
 };
 
-TTest conclude(const Scaled& s, const TQuestion& question, std::string_view method) {
+TTest conclude(const ScaledEstimate& s, const TQuestion& question, std::string_view method) {
   TTest t;
   t.method = method;
   t.df = s.df;
@@ -62,7 +62,7 @@ int exponent_of(std::span<const double> x, std::span<const double> y, const TQue
 }
 
 TTest one_sample(const Moments& m, int exponent, const TQuestion& question, std::string_view method) {
-  Scaled s{m.mean, 0, std::nullopt, exponent};
+  ScaledEstimate s{m.mean, 0, std::nullopt, exponent};
   if (m.n > 1) {
     s.variance = m.variance() / static_cast<double>(m.n);
     s.df = static_cast<double>(m.n - 1);
@@ -103,7 +103,7 @@ TTest t_paired(std::span<const double> x, std::span<const double> y, const TQues
 
 TTest t_welch(std::span<const double> x, std::span<const double> y, const TQuestion& question) {
   const TwoSamples both = two_samples(x, y, question);
-  Scaled s{both.x.mean - both.y.mean, 0, std::nullopt, both.exponent};
+  ScaledEstimate s{both.x.mean - both.y.mean, 0, std::nullopt, both.exponent};
   if (x.size() > 1 && y.size() > 1) {
     const auto m = static_cast<double>(x.size()), n = static_cast<double>(y.size());
     const double from_x = both.x.variance() / m, from_y = both.y.variance() / n;
@@ -120,7 +120,7 @@ TTest t_welch(std::span<const double> x, std::span<const double> y, const TQuest
 
 TTest t_pooled(std::span<const double> x, std::span<const double> y, const TQuestion& question) {
   const TwoSamples both = two_samples(x, y, question);
-  Scaled s{both.x.mean - both.y.mean, 0, std::nullopt, both.exponent};
+  ScaledEstimate s{both.x.mean - both.y.mean, 0, std::nullopt, both.exponent};
   if (x.size() + y.size() > 2) {
     const auto m = static_cast<double>(x.size()), n = static_cast<double>(y.size());
     s.df = m + n - 2;

@@ -57,7 +57,7 @@ endif()
 option(RETRYGATE_UNITY "Compile several sources at a time" ON)
 function(retrygate_unity target)
   if(RETRYGATE_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()
 

@@ -68,7 +68,7 @@ double in_margins(const ComparisonRow& row) {
   return margin > 0 ? std::abs(row.effect.value_or(0)) / margin : std::abs(row.effect.value_or(0));
 }
 
-std::string render(const Report& report) {
+std::string github_document(const Report& report) {
   std::vector<Annotation> errors, warnings;
   for (const VerdictRow& row : report.verdicts) {
     const Annotation a{
@@ -95,7 +95,7 @@ std::string render(const Report& report) {
 }  // namespace
 
 void add_github(Shelf<Reporter>& shelf) {
-  shelf.add({"github", "", "annotations of a GitHub Actions step", &render});
+  shelf.add({"github", "", "annotations of a GitHub Actions step", &github_document});
 }
 
 }  // namespace retrygate::ci

@@ -186,7 +186,8 @@ std::string meaning_of(const Report& report, std::string_view metric) {
   return {};
 }
 
-Section comparisons(const Report& report, std::size_t g, const Group& group, const FigureBudget& budget) {
+Section comparisons_section(const Report& report, std::size_t g, const Group& group,
+                            const FigureBudget& budget) {
   // Samples by policy and metric, of this world.
   std::multimap<std::pair<std::string_view, std::string_view>, const SampleRow*> samples;
   for (const SampleRow& row : report.samples) {
@@ -227,7 +228,7 @@ Section storms(const Report& report, const FigureBudget& budget) {
 }
 
 // How the policies grow, comparison by comparison; at most eight figures are open.
-Section growth(const Report& report) {
+Section growth_section(const Report& report) {
   Section section{"growth", "How they grow", {}};
   std::string rest;
   std::size_t shown = 0;
@@ -274,7 +275,7 @@ std::map<std::string_view, std::vector<std::string>> by_subject(const Report& re
   return found;
 }
 
-Section checks(const Report& report) {
+Section checks_section(const Report& report) {
   Section section{"checks", "Promises", {}};
   const auto table = [&](std::string_view caption, auto is) {
     HtmlTable all{
@@ -332,7 +333,7 @@ Section checks(const Report& report) {
 }
 
 // One row per comparison, one column per test.
-Section sensitivity(const Report& report) {
+Section sensitivity_section(const Report& report) {
   Section section{"sensitivity", "The same questions to other tests", {}};
   HtmlTable table{
       "Each says what it would decide, with p of \"worse\" where it says so or cannot tell, else of \"not "
@@ -446,15 +447,15 @@ std::string scripts() {
   return out;
 }
 
-std::string render(const Report& report) {
+std::string html_document(const Report& report) {
   const FigureBudget budget(report);
   const std::vector<Group> groups = groups_of(report);
   std::vector<Section> sections;
   if (!groups.empty()) sections.push_back({"overview", "At a glance", overview(groups)});
   for (std::size_t g = 0; g < groups.size(); ++g)
-    sections.push_back(comparisons(report, g, groups[g], budget));
-  for (Section& section : std::vector{storms(report, budget), growth(report), checks(report),
-                                      envelopes(report, budget), sensitivity(report), changes(report),
+    sections.push_back(comparisons_section(report, g, groups[g], budget));
+  for (Section& section : std::vector{storms(report, budget), growth_section(report), checks_section(report),
+                                      envelopes(report, budget), sensitivity_section(report), changes(report),
                                       Section{"notes", "Notes", notices(report)}, provenance(report)}) {
     if (!section.content.empty()) sections.push_back(std::move(section));
   }
@@ -484,8 +485,8 @@ std::string render(const Report& report) {
 }  // namespace
 
 void add_html(Shelf<Reporter>& shelf) {
-  shelf.add(
-      {"html", "report.html", "for a browser: plots and tables in one page that needs no network", &render});
+  shelf.add({"html", "report.html", "for a browser: plots and tables in one page that needs no network",
+             &html_document});
 }
 
 }  // namespace retrygate::ci

@@ -69,7 +69,7 @@ Suite& suite(std::vector<Suite>& all, const std::string& name) {
   return all.emplace_back(Suite{name});
 }
 
-std::string render(const Report& report) {
+std::string junit_document(const Report& report) {
   std::vector<Suite> suites;
   for (const VerdictRow& row : report.verdicts) {
     const std::string text =
@@ -117,7 +117,7 @@ std::string render(const Report& report) {
 }  // namespace
 
 void add_junit(Shelf<Reporter>& shelf) {
-  shelf.add({"junit", "junit.xml", "JUnit XML, for a CI server's test view", &render});
+  shelf.add({"junit", "junit.xml", "JUnit XML, for a CI server's test view", &junit_document});
 }
 
 }  // namespace retrygate::ci

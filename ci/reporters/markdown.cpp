@@ -79,7 +79,7 @@ std::vector<const ComparisonRow*> ranked(const Report& report) {
 }
 
 // The same questions to other tests.
-std::string sensitivity(const Report& report) {
+std::string sensitivity_tables(const Report& report) {
   Lines lines(for_tests);
   for (const ComparisonRow* row : ranked(report)) {
     for (const SensitivityRow& test : row->sensitivity)
@@ -118,7 +118,7 @@ std::string pairing(const Report& report) {
   return line.empty() ? "" : lines.text().substr(1) + "\n\n";
 }
 
-std::string comparisons(const Report& report) {
+std::string comparisons_tables(const Report& report) {
   // All rows in the order of the suite if they have room; else what matters first.
   Lines table(for_table), sentences(for_sentences);
   const bool few = report.comparisons.size() <= 200;
@@ -139,7 +139,7 @@ std::string comparisons(const Report& report) {
          (rows.size() > at_once ? folded("In words", sentences.text()) : sentences.text());
 }
 
-std::string checks(const Report& report) {
+std::string checks_tables(const Report& report) {
   std::size_t held = 0;
   for (const VerdictRow& row : report.verdicts) held += row.verdict == "holds" ? 1 : 0;
   Lines lines(for_checks);
@@ -172,7 +172,7 @@ std::string coverage(const Report& report) {
   return folded("How far the checks went", "| subject | tried | not tried |\n|---|---|---|\n" + lines.text());
 }
 
-std::string growth(const Report& report) {
+std::string growth_tables(const Report& report) {
   Lines lines(for_the_rest);
   for (const GrowthRow& row : report.growth) {
     std::string one = fmt::format(
@@ -191,11 +191,11 @@ std::string growth(const Report& report) {
   return lines.empty() ? "" : folded("How the policies grow, which is not judged", lines.text());
 }
 
-std::string render(const Report& report) {
+std::string markdown_document(const Report& report) {
   std::string out = fmt::format("## retrygate: {}\n\n{}\n", verdict_word(report), brief(report.run.suite));
   if (!report.run.summary.empty()) out += "\n" + brief(report.run.summary) + "\n";
-  if (!report.comparisons.empty()) out += comparisons(report) + sensitivity(report);
-  out += growth(report);
+  if (!report.comparisons.empty()) out += comparisons_tables(report) + sensitivity_tables(report);
+  out += growth_tables(report);
   Lines rest(for_the_rest);
   for (const std::string& why : report.blocked)
     rest.add(fmt::format("\n**No comparison**: {}\n", brief(why)));
@@ -205,7 +205,7 @@ std::string render(const Report& report) {
     for (const std::string& line : change.added) rest.add(fmt::format("- now: {}\n", plain(line)));
   }
   out += rest.text();
-  if (!report.verdicts.empty()) out += checks(report);
+  if (!report.verdicts.empty()) out += checks_tables(report);
   if (!report.coverage.empty()) out += coverage(report);
   Lines notes(for_the_rest);
   for (const std::string& note : report.notes) notes.add("\n" + brief(note) + "\n");
@@ -218,7 +218,7 @@ std::string render(const Report& report) {
 }  // namespace
 
 void add_markdown(Shelf<Reporter>& shelf) {
-  shelf.add({"markdown", "report.md", "for a pull request or a job summary", &render});
+  shelf.add({"markdown", "report.md", "for a pull request or a job summary", &markdown_document});
 }
 
 }  // namespace retrygate::ci

@@ -15,7 +15,7 @@ namespace {
 
 Value text(std::string_view value) { return to_value(std::string(value)); }
 Member entry(std::string key, std::string_view value) { return {std::move(key), {}, text(value)}; }
-Value message(std::string_view words) { return to_value(Table{entry("text", words)}); }
+Value sarif_message(std::string_view words) { return to_value(Table{entry("text", words)}); }
 
 // A path as a URI (RFC 3986): what is not unreserved is encoded. A relative one is relative to the root of
 // the repository, where pipelines run.
@@ -55,20 +55,20 @@ Value result(std::string_view rule, std::string_view level, std::string_view wor
              Value print) {
   return to_value(Table{entry("ruleId", rule),
                         entry("level", level),
-                        {"message", {}, message(words)},
+                        {"message", {}, sarif_message(words)},
                         member("locations", Array{std::move(place)}),
                         {"partialFingerprints", {}, std::move(print)}});
 }
 
-std::string render(const Report& report) {
+std::string sarif_document(const Report& report) {
   Array results, rules;
   std::set<std::string> used;
   const auto use = [&](const std::string& id, std::string_view claim, std::string_view why) {
     if (!used.insert(id).second) return;
     rules.push_back(to_value(Table{entry("id", id),
-                                   {"shortDescription", {}, message(claim)},
-                                   {"fullDescription", {}, message(why)},
-                                   {"help", {}, message(fmt::format("retrygate explain {}", id))}}));
+                                   {"shortDescription", {}, sarif_message(claim)},
+                                   {"fullDescription", {}, sarif_message(why)},
+                                   {"help", {}, sarif_message(fmt::format("retrygate explain {}", id))}}));
   };
   for (const VerdictRow& row : report.verdicts) {
     const bool waived = row.verdict == "waived";
@@ -107,7 +107,7 @@ std::string render(const Report& report) {
 }  // namespace
 
 void add_sarif(Shelf<Reporter>& shelf) {
-  shelf.add({"sarif", "report.sarif", "SARIF 2.1.0, for code scanning", &render});
+  shelf.add({"sarif", "report.sarif", "SARIF 2.1.0, for code scanning", &sarif_document});
 }
 
 }  // namespace retrygate::ci

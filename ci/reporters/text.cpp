@@ -33,7 +33,7 @@ std::string coverage_lines(const Report& report) {
   return out;
 }
 
-std::string checks(const Report& report) {
+std::string checks_lines(const Report& report) {
   struct Tally {
     std::size_t held = 0, not_promised = 0, other = 0;
   };
@@ -102,7 +102,7 @@ std::string below(const std::vector<const ComparisonRow*>& rows) {
   return out;
 }
 
-std::string comparisons(const Report& report) {
+std::string comparisons_lines(const Report& report) {
   std::string out, last;
   std::vector<const ComparisonRow*> block;
   for (const ComparisonRow& row : report.comparisons) {
@@ -134,7 +134,7 @@ std::string opinion(std::string_view verdict, double p) {
                      p < 1e-9 ? "<1e-9" : fmt::format("{:.1g}", p));
 }
 
-std::string sensitivity(const Report& report) {
+std::string sensitivity_lines(const Report& report) {
   std::string out, last;
   for (const ComparisonRow& row : report.comparisons) {
     if (row.sensitivity.empty()) continue;
@@ -168,13 +168,13 @@ std::string baseline_news(const Report& report) {
   return out;
 }
 
-std::string render(const Report& report) {
+std::string text_document(const Report& report) {
   std::string out = wrapped(fmt::format("retrygate {}: {}", report.run.version, report.run.suite), 0);
   if (!report.run.summary.empty()) out += wrapped(report.run.summary, 0);
   out += baseline_news(report);
-  if (!report.comparisons.empty()) out += comparisons(report) + sensitivity(report);
+  if (!report.comparisons.empty()) out += comparisons_lines(report) + sensitivity_lines(report);
   if (!report.growth.empty()) out += "\nGrowth, shown and not judged\n\n" + growth_text(report.growth);
-  if (!report.verdicts.empty()) out += checks(report);
+  if (!report.verdicts.empty()) out += checks_lines(report);
   for (const std::string& note : report.notes) out += "\n" + wrapped(note, 0);
   if (!report.run.command.empty()) out += "\n" + command_lines("Repeat: ", report.run.command, 2);
   return out + fmt::format("\nVerdict: {} (exit {})\n",
@@ -185,7 +185,7 @@ std::string render(const Report& report) {
 }  // namespace
 
 void add_text(Shelf<Reporter>& shelf) {
-  shelf.add({"text", "report.txt", "for a terminal, 80 columns", &render});
+  shelf.add({"text", "report.txt", "for a terminal, 80 columns", &text_document});
 }
 
 }  // namespace retrygate::ci
