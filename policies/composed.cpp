@@ -46,6 +46,14 @@ void read_width(Reader& table, Contract& c) {
   }
 }
 
+// How many retries, whose number alone matters, are surely made.
+std::uint64_t plain_retries(const Limits& limits) {
+  if (limits.retry_on || limits.idempotent_only || limits.elapsed != Duration::max() ||
+      limits.deadline != Duration::max())
+    return 0;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(1, limits.max_attempts) - 1);
+}
+
 }  // namespace
 
 void promise_limits(const Limits& limits, const Guards& guards, Contract& c) {
@@ -133,12 +141,14 @@ Composed::Composed(Parts parts) : parts_(std::move(parts)) {
   for (std::size_t i = 0; i < table_.ranges.size(); ++i)
     table_.ranges[i] = range_of(static_cast<std::int64_t>(i) + 1);
   if (parts_.cap.kind == CapKind::clamp) table_.clamp = parts_.cap.limit;
-  const Limits& limits = parts_.limits;
-  if (limits.retry_on || limits.idempotent_only || limits.elapsed != Duration::max() ||
-      limits.deadline != Duration::max())
-    return;
-  const auto retries = static_cast<std::uint64_t>(std::max<std::int64_t>(1, limits.max_attempts) - 1);
-  table_.size = std::min<std::uint64_t>(retries, table_.ranges.size());
+  table_.size = std::min<std::uint64_t>(plain_retries(parts_.limits), table_.ranges.size());
+}
+
+Decorrelated::Decorrelated(Parts parts) : parts_(std::move(parts)) {
+  table_.follows = true;
+  table_.base = parts_.backoff.base;
+  (parts_.cap.kind == CapKind::before_jitter ? table_.most_before : table_.clamp) = parts_.cap.limit;
+  table_.size = plain_retries(parts_.limits);
 }
 
 Decision Composed::in_full(const Attempt& attempt, Rng& rng) const {

@@ -37,7 +37,8 @@ class Composed {
     if (!table_.decides(attempt.number, attempt.outcome.status) || attempt.deadline != Instant::never())
         [[unlikely]]
       return in_full(attempt, rng);
-    return Decision::wait(table_.delay(attempt.number, rng));
+    RetryTable::Memory none;
+    return Decision::wait(table_.delay(attempt.number, none, rng));
   }
   const RetryTable& retry_table() const { return table_; }
   Contract contract() const { return contract_of(parts_); }
@@ -55,26 +56,24 @@ class Composed {
 // delay = U[base, 3 * previous delay], previous = base at first. With cap kind clamp or hard the draw is
 // clamped to the cap; before_jitter draws up to 3 * min(cap, previous).
 // Source: M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
-struct Decorrelated {
-  Parts parts;
+class Decorrelated {
+ public:
   using Client = Stateless;
-  struct Call {
-    Duration previous;  // 0 before the first retry
-  };
+  using Call = RetryTable::Memory;
+  explicit Decorrelated(Parts parts);
 
   Decision after(Client&, Call& call, const Attempt& attempt, Rng& rng) const {
-    if (const auto stop = last(parts.limits, attempt)) return Decision::stop(*stop);
-    const Duration base = parts.backoff.base;
-    Duration previous = call.previous == Duration{} ? base : call.previous;
-    if (parts.cap.kind == CapKind::before_jitter) previous = std::min(previous, parts.cap.limit);
-    Duration drawn = rng.between(base, std::max(base, previous * 3));
-    if (parts.cap.kind != CapKind::before_jitter) drawn = std::min(drawn, parts.cap.limit);
-    call.previous = drawn;
-    return within_time(parts.limits, attempt, drawn);
+    if (const auto stop = last(parts_.limits, attempt)) return Decision::stop(*stop);
+    return within_time(parts_.limits, attempt, table_.delay(attempt.number, call, rng));
   }
-  Contract contract() const { return contract_of(parts); }
-  bool operator==(const Decorrelated&) const = default;
-  friend std::string to_string(const Decorrelated& p) { return to_string(p.parts); }
+  const RetryTable& retry_table() const { return table_; }
+  Contract contract() const { return contract_of(parts_); }
+  bool operator==(const Decorrelated& other) const { return parts_ == other.parts_; }
+  friend std::string to_string(const Decorrelated& p) { return to_string(p.parts_); }
+
+ private:
+  Parts parts_;
+  RetryTable table_;
 };
 
 // Any parts as a law for `Guarded`.

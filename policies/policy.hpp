@@ -56,8 +56,9 @@ concept Abandonable = Policy<P> &&
 
 // Optional: decisions that a simulator may make by itself. `after` decides the same with the same draws.
 template <class P>
-concept Tabled = Policy<P> && std::is_empty_v<typename P::Client> && std::is_empty_v<typename P::Call> &&
-    requires(const P p) {
+concept Tabled = Policy<P> && std::is_empty_v<typename P::Client> &&
+    (std::is_empty_v<typename P::Call> ||
+     std::same_as<typename P::Call, RetryTable::Memory>)&&requires(const P p) {
   { p.retry_table() } -> std::same_as<const RetryTable&>;
 };
 

@@ -155,16 +155,16 @@ Steady any_steady() {
   }
   return world;
 }
-const std::string fixed = "fixed:base={}ms,max_attempts=9";
+const std::string nine_attempts = "fixed:base={}ms,max_attempts=9";
 
 TEST(Always, ClientsAreAlike) {
   always("permutation", [] {
     Steady world = any_steady();
-    Totals t = play(fmt::format(fmt::runtime(fixed), 40), steady(world));
+    Totals t = play(fmt::format(fmt::runtime(nine_attempts), 40), steady(world));
     // Clients change places: who starts when is turned around.
     const auto n = static_cast<std::uint32_t>(world.starts.size());
     for (Arrivals::Start& start : world.starts) start.client = n - 1 - start.client;
-    Totals turned = play(fmt::format(fmt::runtime(fixed), 40), steady(world));
+    Totals turned = play(fmt::format(fmt::runtime(nine_attempts), 40), steady(world));
     t.digest = turned.digest = 0;
     RC_ASSERT(t == turned);
   });
@@ -202,10 +202,10 @@ TEST(Always, ClientsAreAlikeWhereEverythingMeets) {
 TEST(Always, TimeHasNoUnit) {
   always("scaling", [] {
     Steady world = any_steady();
-    const Totals t = play(fmt::format(fmt::runtime(fixed), 40), steady(world));
+    const Totals t = play(fmt::format(fmt::runtime(nine_attempts), 40), steady(world));
     for (Arrivals::Start& start : world.starts) start.time = start.time * 3;
     world.ms = 3;
-    const Totals slow = play(fmt::format(fmt::runtime(fixed), 120), steady(world));
+    const Totals slow = play(fmt::format(fmt::runtime(nine_attempts), 120), steady(world));
     RC_ASSERT(slow.sent == t.sent);
     RC_ASSERT(slow.requests == t.requests);
     RC_ASSERT(slow.succeeded == t.succeeded);
@@ -267,6 +267,39 @@ TEST(Windows, AgreeWithEachOtherForLong) {
     stamps.finish();
     deltas.finish();
     for (std::size_t w = 0; w < widths.size(); ++w) EXPECT_EQ(stamps.most(w), deltas.most(w));
+  }
+}
+
+// The same stamps in order, and in order only from one stretch of time to the next.
+TEST(Windows, TakeStampsInAnyOrder) {
+  Rng rng(Seed{4});
+  StampWindows ordered, unordered;
+  for (int round = 0; round < 50; ++round) {
+    const std::vector<Duration> widths = {Duration::us(3), Duration::ms(1), Duration::ms(40)};
+    ordered.start(widths);
+    unordered.start(widths);
+    std::int64_t now = 0;
+    for (std::uint64_t stretch = 1 + rng.below(8); stretch > 0; --stretch) {
+      const auto until = now + static_cast<std::int64_t>(1 + rng.below(50'000'000));
+      std::vector<std::int64_t> times;
+      for (std::uint64_t n = rng.below(1U << rng.below(14)); n > 0; --n)
+        times.push_back(now + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(until - now))));
+      const bool shuffled = rng.below(3) > 0;
+      if (shuffled) {
+        unordered.begin_unordered();
+        for (const std::int64_t t : times) unordered.add(t);
+        unordered.end_unordered(now, until);
+      }
+      std::sort(times.begin(), times.end());
+      for (const std::int64_t t : times) {
+        ordered.add(t);
+        if (!shuffled) unordered.add(t);
+      }
+      now = until;
+    }
+    ordered.finish();
+    unordered.finish();
+    for (std::size_t w = 0; w < widths.size(); ++w) ASSERT_EQ(unordered.most(w), ordered.most(w));
   }
 }
 

@@ -20,16 +20,19 @@ void WinnerTree::start(std::size_t clients) {
 }
 
 void WinnerTree::grow() {
-  double* const nodes = nodes_.data();
-  if (planted_ == 1) {
-    set(last_planted_, nodes[leaves_ + last_planted_]);
-  } else {
-    std::size_t groups = groups_of(clients_);
-    for (std::size_t level = leaves_; level > 1; level /= fan, groups = groups_of(groups)) {
-      for (std::size_t i = level / fan; i < level / fan + groups; ++i) nodes[i] = least_of(nodes + fan * i);
-    }
-  }
+  if (planted_ == 1)
+    set(last_planted_, nodes_[leaves_ + last_planted_]);
+  else
+    find_winners();
   planted_ = 0;
+}
+
+void WinnerTree::find_winners() {
+  double* const nodes = nodes_.data();
+  std::size_t groups = groups_of(clients_);
+  for (std::size_t level = leaves_; level > 1; level /= fan, groups = groups_of(groups)) {
+    for (std::size_t i = level / fan; i < level / fan + groups; ++i) nodes[i] = least_of(nodes + fan * i);
+  }
 }
 
 void BucketRing::start(std::size_t clients) {
@@ -114,52 +117,11 @@ void BucketRing::load() {
     free_ = chunk;
   }
   tails_[place] = none;
-  sort();
+  if (count_ > sorted_.size()) sorted_.fit(2 * count_);
+  // The offsets are the leading bits.
+  sort_.sort(parts_, 0, 64, sorted_.data());
   next_ = never;
   settle();
-}
-
-// Counting sort on the leading bits of the offset, then insertion; where too many share those bits,
-// std::sort.
-void BucketRing::sort() {
-  constexpr std::uint32_t crowded = 32;
-  if (count_ > sorted_.size()) sorted_.fit(2 * count_);
-  std::uint64_t* const sorted = sorted_.data();
-  const auto gather = [&] {
-    std::uint64_t* to = sorted;
-    for (const auto& part : parts_) to = std::copy(part.begin(), part.end(), to);
-  };
-  if (count_ <= crowded) {
-    gather();
-  } else {
-    const int bits = std::min(width_bits, static_cast<int>(std::bit_width(count_)));
-    const int shift = 64 - bits;
-    counts_.assign((std::size_t{1} << bits), 0);
-    std::uint32_t* const counts = counts_.data();
-    for (const auto& part : parts_) {
-      for (const std::uint64_t event : part) ++counts[event >> shift];
-    }
-    std::uint32_t sum = 0, most = 0;
-    for (std::uint32_t& n : counts_) {
-      most = std::max(most, n);
-      sum += n;
-      n = sum - n;
-    }
-    if (most > crowded) {
-      gather();
-      std::sort(sorted, sorted + count_);
-      return;
-    }
-    for (const auto& part : parts_) {
-      for (const std::uint64_t event : part) sorted[counts[event >> shift]++] = event;
-    }
-  }
-  for (std::size_t i = 1; i < count_; ++i) {
-    const std::uint64_t event = sorted[i];
-    std::size_t j = i;
-    for (; j > 0 && sorted[j - 1] > event; --j) sorted[j] = sorted[j - 1];
-    sorted[j] = event;
-  }
 }
 
 }  // namespace retrygate

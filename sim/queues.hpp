@@ -17,6 +17,7 @@
 #include "policies/base/error.hpp"
 #include "sim/lane.hpp"
 #include "sim/order.hpp"
+#include "sim/spread_sort.hpp"
 #include "sim/window.hpp"
 #include "sim/words.hpp"
 
@@ -83,6 +84,10 @@ class WinnerTree {
     ++planted_;
   }
   void grow();
+  // Gives every wake-up before `end` to play(Wake&), client by client; true: the client's next one, not
+  // before `end`, is in its place.
+  template <class Play>
+  void play_before(std::int64_t end, const Play& play);
 
  private:
   static constexpr std::size_t fan = 16;
@@ -121,6 +126,7 @@ class WinnerTree {
     }
     nodes[1] = key;
   }
+  void find_winners();  // of all groups
 
   int bits_ = 1;
   std::uint64_t mask_ = 1;
@@ -130,6 +136,25 @@ class WinnerTree {
   std::size_t planted_ = 0;
   std::uint64_t last_planted_ = 0;
 };
+
+template <class Play>
+void WinnerTree::play_before(std::int64_t end, const Play& play) {
+  const double ends = key_of({end});
+  double* const leaves = nodes_.data() + leaves_;
+  for (std::uint32_t client = 0; client < clients_; ++client) {
+    if (leaves[client] >= ends) continue;
+    Wake w{static_cast<std::int64_t>((std::bit_cast<std::uint64_t>(leaves[client]) ^ normal) >> bits_),
+           client, 0, attempts_[client], client};
+    if (play(w)) {
+      attempts_[client] = w.attempt;
+      leaves[client] = key_of(w);
+    } else {
+      leaves[client] = none;
+    }
+  }
+  find_winners();
+  planted_ = 0;
+}
 
 // For calls that come and go: a heap as large as what is under way.
 class WakeHeap {
@@ -168,7 +193,7 @@ class BucketRing {
   void load();
   Wake top() const { return from_late_ ? late_.top() : unpacked(sorted_[at_]); }
   Wake take() const { return top(); }
-  void drop() {
+  [[gnu::always_inline]] void drop() {
     if (!from_late_ && ++at_ < count_ && late_.time() == never) [[likely]] {
       time_ = time_of(sorted_[at_]);
       return;
@@ -206,7 +231,7 @@ class BucketRing {
   std::int64_t time_of(std::uint64_t event) const {
     return base_ + static_cast<std::int64_t>(event >> (64 - width_bits));
   }
-  void put(const Wake& w) {
+  [[gnu::always_inline]] void put(const Wake& w) {
     const std::int64_t bucket = w.time >> width_bits;
     if (bucket <= current_ || w.attempt > attempt_mask_) [[unlikely]]
       return late_.push(w);
@@ -237,7 +262,6 @@ class BucketRing {
   std::int64_t next_bucket() const { return std::min(next_in_ring(), beyond_first_); }
   std::int64_t next_in_ring() const;  // never when the ring is empty
   void take_in_beyond();              // what now lies inside the ring
-  void sort();
 
   int attempt_bits_ = 0;
   std::uint64_t client_mask_ = 0, attempt_mask_ = 0;
@@ -247,7 +271,7 @@ class BucketRing {
   std::size_t at_ = 0, count_ = 0;  // in sorted_
   std::int64_t next_ = never;       // the next bucket that holds something, while sorted_ is used up
   std::vector<std::span<const std::uint64_t>> parts_;  // of the bucket that is sorted
-  std::vector<std::uint32_t> counts_;
+  SpreadSort<std::uint64_t> sort_;
   bool from_late_ = false, ready_ = false;
   std::int64_t time_ = never;
 

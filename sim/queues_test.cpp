@@ -5,6 +5,7 @@
 
 #include "policies/named.hpp"
 #include "sim/run.hpp"
+#include "sim/testing.hpp"
 
 namespace retrygate {
 namespace {
@@ -16,6 +17,7 @@ TEST(Queues, DoNotShowInTheResult) {
       {"clients=3000", "concurrency_limit=300", "ramp=500ms", "request_latency=exponential 20ms"},
       {"clients=300", "attempt_timeout=30ms", "request_latency=exponential 20ms", "loss=0.1"},
       {"calls=5", "think_time=exponential 10s", "horizon=100s"},  // beyond the ring
+      {"horizon=700ms", "ramp=2s"},                               // ends while everything is refused
       {"front_service=100us", "attempt_timeout=10ms"},
   };
   for (const auto& override : overrides) {
@@ -29,6 +31,38 @@ TEST(Queues, DoNotShowInTheResult) {
         for (const QueueKind queue : {QueueKind::tree, QueueKind::buckets, QueueKind::automatic})
           EXPECT_EQ(*heap, *run(policy.policy, scenario, Seed{seed}, {.queue = queue}))
               << name << ' ' << (override.empty() ? "" : override[0]) << ' ' << static_cast<int>(queue);
+      }
+    }
+  }
+}
+
+// What a run is asked to find out changes what it keeps, not what happens.
+TEST(Queues, DoNotShowInAnyMeasure) {
+  const std::vector<std::vector<std::string>> asked = {
+      {"requests"},        {"peak_3ms", "peak_7s"},
+      {"retry_peak_40ms"}, {"spread_attempt_1_s", "spread_attempt_5_s"},
+      {"recovery_s"},      {"latency_p99_s", "latency_all_p99_s", "duplicates"}};
+  for (const char* outage : {"10ms", "1500ms", "600s"}) {
+    for (const char* limit : {"1", "30"}) {
+      const Scenario scenario = testing_sim::scenario(fmt::format(
+          "clients = 100\nramp = \"50ms\"\nrequest_latency = \"uniform 200us 2ms\"\nreply_latency = "
+          "\"uniform 1us 1ms\"\n"
+          "stages = [{{ kind = \"outage\", start = \"20ms\", length = \"{}\", every = \"2s\" }}, "
+          "{{ kind = \"concurrency-limit\", limit = {} }}, {{ kind = \"service\", time = \"5ms\" }}]",
+          outage, limit));
+      for (const char* name : {"full-jitter", "decorrelated:max_attempts=70", "immediate:max_attempts=40",
+                               "fixed:base=2ms,max_attempts=80"}) {
+        const AnyPolicy policy = testing_sim::policy(name);
+        for (const auto& ids : asked) {
+          std::vector<Metric> metrics;
+          for (const std::string& id : ids) metrics.push_back(*find_metric(id));
+          const Measures measures = measures_for(metrics);
+          const auto heap = run(policy, scenario, Seed{5}, {.measures = &measures, .queue = QueueKind::heap});
+          ASSERT_TRUE(heap);
+          for (const QueueKind queue : {QueueKind::tree, QueueKind::buckets})
+            EXPECT_EQ(*heap, *run(policy, scenario, Seed{5}, {.measures = &measures, .queue = queue}))
+                << name << ' ' << outage << ' ' << limit << ' ' << ids[0] << ' ' << static_cast<int>(queue);
+        }
       }
     }
   }
@@ -118,6 +152,32 @@ TEST(Queues, GrowWhatWasPlanted) {
       }
       EXPECT_GT(tree.time(), 1'000'000'000);
     }
+  }
+}
+
+// Numbers that are spread evenly, that crowd together, that are all the same; also near the ends of what they
+// can be.
+TEST(SpreadSort, AgreesWithSort) {
+  Rng rng(Seed{3});
+  SpreadSort<std::uint64_t> spread;
+  for (int round = 0; round < 400; ++round) {
+    const int bits = static_cast<int>(1 + rng.below(64));
+    const std::uint64_t least = bits == 64 ? 0 : rng.below(~std::uint64_t{0} >> bits);
+    std::vector<std::vector<std::uint64_t>> numbers(1 + rng.below(5));
+    std::vector<std::uint64_t> expected;
+    for (auto& part : numbers) {
+      const std::uint64_t crowded = rng.bits();
+      for (std::uint64_t n = rng.below(1U << rng.below(14)); n > 0; --n) {
+        const std::uint64_t drawn = rng.below(3) == 0 ? rng.bits() : crowded ^ rng.bits() >> rng.below(64);
+        part.push_back(least + (drawn >> (64 - bits)));
+      }
+      expected.insert(expected.end(), part.begin(), part.end());
+    }
+    std::sort(expected.begin(), expected.end());
+    const std::vector<std::span<const std::uint64_t>> parts(numbers.begin(), numbers.end());
+    std::vector<std::uint64_t> sorted(expected.size());
+    spread.sort(parts, least, bits, sorted.data());
+    ASSERT_EQ(sorted, expected) << round;
   }
 }
 

@@ -45,6 +45,16 @@ bool is_fleet(const Scenario& s) { return s.arrivals.kind == Arrivals::Kind::bur
 
 std::int64_t timeout_of(Duration d, const Scenario& s) { return d < s.horizon ? d.ns() : never; }
 
+// A negative delay is what `check` complains about; here it means at once. A table that may give one is not
+// used.
+const RetryTable* usable(const RetryTable* table) {
+  if (table == nullptr || std::min(table->clamp, table->base) < Duration{}) return nullptr;
+  for (std::size_t i = 0; i < table->ranges.size() && i < table->size; ++i) {
+    if (table->ranges[i].lo < Duration{}) return nullptr;
+  }
+  return table;
+}
+
 std::size_t padded(std::size_t bytes) {
   constexpr std::size_t unit = alignof(std::max_align_t);
   return (bytes + unit - 1) / unit * unit;
@@ -103,6 +113,7 @@ template <class Queue, bool Plain>
 class Loop {
   using Memory = Runner::Memory;
   using Stamps = typename Queue::Stamps;
+  static constexpr bool plays_apart = Plain && std::is_same_v<Queue, WinnerTree>;
 
  public:
   Loop(Memory& m, Chain& chain, const AnyPolicy& policy, const Scenario& scenario, Seed seed,
@@ -113,7 +124,7 @@ class Loop {
         peaks_(std::get<Stamps>(m.peaks)),
         retry_peaks_(std::get<Stamps>(m.retry_peaks)),
         policy_(policy),
-        table_(policy.retry_table()),
+        table_(usable(policy.retry_table())),
         s_(scenario),
         measures_(measures),
         trace_(options.trace),
@@ -141,6 +152,14 @@ class Loop {
     measures_retry_peaks_ = !measures_.retry_peaks.empty();
     measures_spreads_ = !measures_.spreads.empty();
     may_repeat_ = measures_.duplicates && !s_.idempotent && (timed_ || s_.network.loss > 0);
+    // The windows keep as many requests as the widest holds in any case.
+    if (measures_peaks_ || measures_retry_peaks_) {
+      apart_at_once_ = second / 10;
+      for (const auto* widths : {&measures_.peaks, &measures_.retry_peaks}) {
+        for (const Duration w : *widths)
+          apart_at_once_ = std::max(apart_at_once_, std::min(w.ns(), horizon_));
+      }
+    }
     const auto fault_end = chain_.last_fault_end();
     fault_end_ = fault_end ? fault_end->since_start.ns() : never;
     prepare();
@@ -149,6 +168,9 @@ class Loop {
   // One thing that happens. False when nothing is left.
   [[gnu::always_inline]] bool step() {
     if (queue_.time() >= agenda_.due()) return other_source();
+    if constexpr (plays_apart) {
+      if (queue_.time() < refused_until_) return play_apart();
+    }
     if (!queue_.ready()) [[unlikely]]
       queue_.load();
     else if (ordered())
@@ -211,8 +233,92 @@ class Loop {
     m_.seconds.clear();
     if (trace_ != nullptr) trace_->clear();
     for (const std::int64_t attempt : measures_.spreads) t_.spreads.push_back({attempt, std::nullopt});
-    first_seen_.resize(measures_.spreads.size());
+    seen_.assign(measures_.spreads.size(), {never, -1});
     agenda_.set_due(std::min(horizon_, starts_.time()));
+  }
+
+  // Up to refused_until_ every request gets the same answer, whatever the others do, so no client has to wait
+  // for another: each is played on alone, and its next request after that goes into the queue. Only what
+  // counts requests in windows wants them in order, so they are kept until all clients are through.
+  bool play_apart() {
+    const std::int64_t from = queue_.time();
+    const std::int64_t until = std::min({refused_until_, horizon_, from + apart_at_once_});
+    peaks_.begin_unordered();
+    retry_peaks_.begin_unordered();
+    for (Wake w; starts_.time() < until;) {
+      if (launch(w)) queue_.plant(w);
+    }
+    queue_.play_before(
+        until, [&](Wake & w) __attribute__((always_inline)) {
+          for (std::int64_t at = 0;;) {
+            if (table_ != nullptr) play_refusals(w, until);
+            if (w.time >= until) return true;
+            if (stuck_ || !serve(w, never, false, at) || !send(w, at)) return false;
+          }
+        });
+    peaks_.end_unordered(from, until);
+    retry_peaks_.end_unordered(from, until);
+    if (!stuck_) agenda_.set_due(std::min(horizon_, starts_.time()));
+    return true;
+  }
+
+  // What `serve` and `send` do with the refused requests of one client, as far as they arrive before `until`,
+  // a table gives the delays, and the next one arrives before the horizon.
+  [[gnu::always_inline]] void play_refusals(Wake& w, std::int64_t until) {
+    constexpr std::uint64_t most = 32;
+    std::array<std::int64_t, most> unmeasured;
+    std::int64_t* const arrivals = measures_peaks_ ? peaks_.room(most) : unmeasured.data();
+    std::int64_t* end_of_arrivals = arrivals;
+    const RetryTable& table = *table_;
+    const Status answer = request_.outcome.status;
+    const StreamKey network = network_key_, chance = policy_key_;
+    const Sampler request = request_latency_, reply = reply_latency_;
+    const std::uint64_t client = w.client;
+    const std::int64_t horizon = horizon_;
+    const std::int64_t last_end = watches_recovery_ ? std::min(horizon, fault_end_) : horizon;
+    const std::uint64_t first = w.attempt;
+    // As many as there is room for, and as need no look at time that stands still.
+    std::uint64_t last =
+        std::min<std::uint64_t>({first + most - 1, table.size, most_attempts_at_one_time - 2});
+    if (cancelled(answer)) last = 0;
+    RetryTable::Memory nothing;
+    RetryTable::Memory& slot = remembered(w, nothing);
+    RetryTable::Memory memory = slot;
+    std::uint64_t attempt = first, draws = 0, digest = 0;
+    std::int64_t t = w.time;
+    for (; t < until && attempt <= last; ++attempt) {
+      Rng back = network.at(client, 0, 2 * attempt + 1);
+      Rng own = chance.at(client, 0, attempt);
+      Rng there = network.at(client, 0, 2 * attempt + 2);
+      const std::int64_t end = t + std::min(reply.draw(back).ns(), horizon);
+      RetryTable::Memory after = memory;
+      const Duration delay = table.delay(static_cast<std::int64_t>(attempt), after, own);
+      const std::int64_t at = end + std::min(delay.ns(), horizon);
+      const std::int64_t next = at + std::min(request.draw(there).ns(), horizon);
+      if (next >= horizon || end >= last_end) break;
+      *end_of_arrivals++ = t;
+      digest += folded(client, 0, attempt, static_cast<std::uint64_t>(t), answered(t, answer));
+      draws += own.draws();
+      memory = after;
+      t = next;
+    }
+    slot = memory;
+    if (measures_peaks_) peaks_.added(end_of_arrivals);
+    std::int64_t* const retries = arrivals + (first == 1 && attempt > 1 ? 1 : 0);
+    if (measures_retry_peaks_)
+      retry_peaks_.added(std::copy(retries, end_of_arrivals, retry_peaks_.room(most)));
+    if (measures_spreads_) {
+      for (const std::int64_t* one = arrivals; one != end_of_arrivals; ++one)
+        widen(static_cast<std::int64_t>(first) + (one - arrivals), *one);
+    }
+    t_.requests += end_of_arrivals - arrivals;
+    t_.retries += end_of_arrivals - retries;
+    t_.sent += end_of_arrivals - arrivals;
+    t_.attempts_max = std::max(t_.attempts_max, static_cast<std::int64_t>(attempt));
+    t_.policy_draws += draws;
+    t_.digest += digest;
+    w.attempt = static_cast<std::uint32_t>(attempt);
+    w.time = t;
   }
 
   bool fleet() const { return Plain || fleet_; }
@@ -225,7 +331,9 @@ class Loop {
     if constexpr (Plain) {
       const std::int64_t t = starts_.time();
       if (stuck_ || t >= horizon_) return false;
-      while (starts_.time() == t) launch();
+      for (Wake w; starts_.time() == t;) {
+        if (launch(w)) queue_.plant(w);
+      }
       queue_.grow();
       agenda_.set_due(std::min(horizon_, starts_.time()));
       return true;
@@ -247,8 +355,10 @@ class Loop {
     const std::int64_t t = std::min(starts_.time(), first.time);
     if (stuck_ || t >= horizon_) return false;
     agenda_.set_now({Duration::ns(t)});
+    Wake fresh;
+    bool sent = false;
     if (starts_.time() == t) {
-      launch();
+      sent = launch(fresh);
     } else if (queue_comes_before(first)) {
       ordered() ? send_from_queue() : arrive_from_queue();
     } else if (lane == nullptr) {
@@ -269,6 +379,15 @@ class Loop {
     const auto front = [](const Lane<Later>& one) { return one.empty() ? never : one.front().wake.time; };
     agenda_.set_due(std::min({horizon_, starts_.time(), agenda_.next().time, front(m_.replies),
                               front(m_.timeouts), front(m_.arrivals)}));
+    if (!sent) return true;
+    // What comes next needs no queue.
+    if (!ordered() && s_.network.front == Duration{} && fresh.time < queue_.time() &&
+        fresh.time < agenda_.due()) {
+      agenda_.set_now({Duration::ns(fresh.time)});
+      arrive_now(fresh, leaves_of(fresh), false);
+    } else {
+      queue_.push(fresh);
+    }
     return true;
   }
 
@@ -278,16 +397,13 @@ class Loop {
     return queue_.time() == other.time && queue_.top().order(ordered() ? Turn::send : Turn::arrival) < other;
   }
 
-  void launch() {
-    Wake w{starts_.time(), starts_.client(), starts_.call(), 1, 0};
+  // The next call starts. True when its first request (or its send, where that is an event) is on its way.
+  bool launch(Wake& w) {
+    w = {starts_.time(), starts_.client(), starts_.call(), 1, 0};
     starts_.next();
     w.slot = fleet() ? w.client : open_slot();
     begin_call(w, w.time);
-    if (!ordered() && !send(w, w.time)) return;
-    if constexpr (Plain)
-      queue_.plant(w);
-    else
-      queue_.push(w);
+    return ordered() || send(w, w.time);
   }
 
   std::uint32_t open_slot() {
@@ -310,6 +426,9 @@ class Loop {
 
   std::byte* client_slot(const Wake& w) { return m_.client_slots.data() + w.client * client_stride_; }
   std::byte* call_slot(const Wake& w) { return m_.call_slots.data() + w.slot * call_stride_; }
+  RetryTable::Memory& remembered(const Wake& w, RetryTable::Memory& nothing) {
+    return RetryTable::Memory::of(call_slot(w), call_stride_, nothing);
+  }
   std::int64_t started(const Wake& w) const { return Plain ? starts_.of(w.client) : m_.live[w.slot].started; }
 
   void begin_call(const Wake& w, std::int64_t at) {
@@ -353,15 +472,20 @@ class Loop {
   // An attempt ended at `end` < horizon. True when the client sends again: attempt w.attempt, at `at`.
   [[gnu::always_inline]] bool judge(Wake& w, const Outcome& outcome, bool success, std::int64_t end,
                                     std::int64_t& at) {
-    const std::int64_t start = started(w);
-    const std::int64_t deadline = deadline_of(start);
-    Rng rng = policy_key_.at(w.client, w.call, w.attempt);
-    Decision decision = Decision::stop(Stop::success);
-    if (!success && table_ != nullptr && deadline == never && table_->decides(w.attempt, outcome.status))
-      decision = Decision::wait(table_->delay(w.attempt, rng));
-    else
-      decision = ask(w, outcome, start, end, deadline, rng);
-    t_.policy_draws += rng.draws();
+    const std::int64_t deadline = timed() ? deadline_of(started(w)) : never;
+    std::int64_t delay = -1;  // none: the call ends
+    if (table_ != nullptr && deadline == never && (success || table_->decides(w.attempt, outcome.status))) {
+      if (!success) {
+        Rng rng = policy_key_.at(w.client, w.call, w.attempt);
+        RetryTable::Memory nothing;
+        delay = std::min(table_->delay(w.attempt, remembered(w, nothing), rng).ns(), horizon_);
+        t_.policy_draws += rng.draws();
+      }
+    } else {
+      const Decision decision = ask(w, outcome, end, deadline);
+      // A negative delay is what `check` complains about; here it means at once.
+      if (!success && !decision.stops()) delay = within(decision.delay());
+    }
     if (!Plain) m_.live[w.slot].awaited = 0;
     if (!Plain && trace_ != nullptr)
       trace_->push_back(
@@ -372,9 +496,8 @@ class Loop {
       ++m_.seconds[i].attempts;
       m_.seconds[i].successes += success ? 1 : 0;
     }
-    if (!success && !decision.stops()) {
-      // A negative delay is what `check` complains about; here it means at once.
-      at = end + within(decision.delay());
+    if (delay >= 0) {
+      at = end + delay;
       if (!timed() || at < deadline) {
         ++w.attempt;
         return true;
@@ -388,14 +511,13 @@ class Loop {
     return next_call(w, at);
   }
 
-  Decision ask(const Wake& w, const Outcome& outcome, std::int64_t start, std::int64_t end,
-               std::int64_t deadline, Rng& rng) {
+  Decision ask(const Wake& w, const Outcome& outcome, std::int64_t end, std::int64_t deadline) {
     const Attempt attempt{w.attempt,           outcome,
-                          s_.idempotent,       {Duration::ns(start)},
+                          s_.idempotent,       {Duration::ns(started(w))},
                           {Duration::ns(end)}, {Duration::ns(deadline)}};
-    Rng drawn = rng;  // so that the other can stay in registers
-    const Decision decision = policy_.after(client_slot(w), call_slot(w), attempt, drawn);
-    rng = drawn;
+    Rng rng = policy_key_.at(w.client, w.call, w.attempt);
+    const Decision decision = policy_.after(client_slot(w), call_slot(w), attempt, rng);
+    t_.policy_draws += rng.draws();
     return decision;
   }
 
@@ -446,7 +568,6 @@ class Loop {
         continue;
       }
       const std::int64_t leaves = depart(w, at);
-      if (stuck_) return false;
       if (w.time <= leaves) return w.time < horizon_;
       // Its caller has left when it reaches the server, if it does.
       if (w.time < horizon_) later(m_.arrivals, {w, leaves, true, {}});
@@ -459,8 +580,8 @@ class Loop {
   [[gnu::always_inline]] std::int64_t depart(Wake& w, std::int64_t at) {
     ++t_.sent;
     if (w.attempt > t_.attempts_max) t_.attempts_max = w.attempt;
-    if (w.attempt >= most_attempts_at_one_time) [[unlikely]]
-      watch(w, at);
+    if (w.attempt >= most_attempts_at_one_time && holds_time_still(w, at)) [[unlikely]]
+      return w.time = never;
     Rng rng = network_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt});
     w.time = at + std::min(request_latency_.draw(rng).ns(), horizon_);
     if (Plain) return never;
@@ -481,14 +602,15 @@ class Loop {
   std::int64_t within(Duration d) const { return std::clamp<std::int64_t>(d.ns(), 0, horizon_); }
 
   // Attempt numbers beyond the limit are rare; where they were at the last multiple of it is worth a map.
-  void watch(const Wake& w, std::int64_t at) {
-    if (w.attempt % most_attempts_at_one_time != 0) return;
+  bool holds_time_still(const Wake& w, std::int64_t at) {
+    if (w.attempt % most_attempts_at_one_time != 0) return false;
     const auto [seen, first] = watched_.try_emplace(std::pair(w.client, w.call), started(w));
     if (seen->second == at) {
       stuck_ = true;
       agenda_.set_due(-1);
     }
     seen->second = at;
+    return stuck_;
   }
 
   std::int64_t deadline_of(std::int64_t start) const {
@@ -573,13 +695,14 @@ class Loop {
   }
 
   void arrive(const Later& e) {
-    if (s_.network.front > Duration{} && !e.passed_front) {
+    if (s_.network.front > Duration{} && !e.passed_front)
       pass_front(e);
-      return;
-    }
-    Wake w = e.wake;
+    else
+      arrive_now(e.wake, e.leaves, e.stray);
+  }
+  void arrive_now(Wake w, std::int64_t leaves, bool stray) {
     std::int64_t at = 0;
-    if (serve(w, e.leaves, e.stray, at) && send(w, at)) queue_.push(w);
+    if (serve(w, leaves, stray, at) && send(w, at)) queue_.push(w);
   }
 
   // The request of w reaches the server at w.time. True when its client is known to send again, attempt
@@ -591,9 +714,9 @@ class Loop {
       ++t_.retries;
       if (measures_retry_peaks_) retry_peaks_.add(w.time);
     }
-    if (measures_spreads_) widen(w);
+    if (measures_spreads_) widen(w.attempt, w.time);
     Request& r = request_;
-    r.at = r.arrived = {Duration::ns(w.time)};
+    r.at = {Duration::ns(w.time)};
     if (!Plain) {
       r.call = w.call;
       r.leaves = {Duration::ns(leaves)};
@@ -601,7 +724,7 @@ class Loop {
       r.stray = stray;
     }
     if (w.time < refused_until_ || pass_stages(r, w)) {
-      const Reply reply = reply_to(r, w);
+      const Reply reply = reply_to(r, w, w.time);
       if (stray) return false;
       if (ordered()) {
         w.time = reply.end;
@@ -626,6 +749,7 @@ class Loop {
     r.client = w.client;
     r.attempt = w.attempt;
     r.lineage = w.attempt;
+    r.arrived = r.at;
     r.outcome.status = Status::http(200);
     r.outcome.retry_after.reset();
     r.work = {};
@@ -635,12 +759,14 @@ class Loop {
     return true;
   }
 
-  void widen(const Wake& w) {
+  void widen(std::int64_t attempt, std::int64_t time) {
     for (std::size_t i = 0; i < t_.spreads.size(); ++i) {
       Totals::Spread& spread = t_.spreads[i];
-      if (spread.attempt != w.attempt) continue;
-      if (!spread.width) first_seen_[i] = w.time;
-      spread.width = Duration::ns(w.time - first_seen_[i]);
+      if (spread.attempt != attempt) continue;
+      auto& [first, last] = seen_[i];
+      first = std::min(first, time);
+      last = std::max(last, time);
+      spread.width = Duration::ns(last - first);
     }
   }
 
@@ -650,11 +776,10 @@ class Loop {
     bool success;
   };
   // The server's answer is on its way at r.at.
-  [[gnu::always_inline]] Reply reply_to(const Request& r, const Wake& w) {
+  [[gnu::always_inline]] Reply reply_to(const Request& r, const Wake& w, std::int64_t arrived) {
     const bool success = r.outcome.status.succeeded();
-    fold(w.client, w.call, w.attempt, static_cast<std::uint64_t>(r.arrived.since_start.ns()),
-         static_cast<std::uint64_t>(r.at.since_start.ns()) * 64 ^
-             static_cast<std::uint64_t>(r.outcome.status.code()));
+    fold(w.client, w.call, w.attempt, static_cast<std::uint64_t>(arrived),
+         answered(r.at.since_start.ns(), r.outcome.status));
     if (may_repeat_ && success && !r.replayed &&
         !processed_.insert(std::uint64_t{w.client} << 32 | w.call).second)
       ++t_.duplicates;
@@ -663,14 +788,14 @@ class Loop {
     if (lost(w, 1)) reply = never;
     const std::int64_t leaves = r.leaves.since_start.ns();
     const bool in_time = Plain || (reply <= leaves && reply != never && !r.stray);
-    if (!success || !in_time) t_.wasted += r.work;
+    if (r.work > Duration{} && (!success || !in_time)) t_.wasted += r.work;
     return {Plain ? reply : std::min(reply, leaves), in_time, success};
   }
 
   // The answer to a request that a stage had held.
   void answered_late(const Request& r) {
     Wake w{r.at.since_start.ns(), r.client, r.call, static_cast<std::uint32_t>(r.attempt), r.slot};
-    const Reply reply = reply_to(r, w);
+    const Reply reply = reply_to(r, w, r.arrived.since_start.ns());
     // Otherwise the caller's timeout is an event of its own, or has been.
     if (!reply.in_time || reply.end >= horizon_ || !awaits(w)) return;
     m_.live[w.slot].awaited = 0;
@@ -687,9 +812,16 @@ class Loop {
   // A sum of well mixed words: what happened counts, not in which order it was computed.
   void fold(std::uint64_t client, std::uint64_t call, std::uint64_t attempt, std::uint64_t a,
             std::uint64_t b) {
-    t_.digest += detail::mix(a * detail::golden + client * 0xd1342543de82ef95 + call * 0xaf251af3b0f025b5 +
-                                 attempt * 0xc2b2ae3d27d4eb4f,
-                             b);
+    t_.digest += folded(client, call, attempt, a, b);
+  }
+  static std::uint64_t folded(std::uint64_t client, std::uint64_t call, std::uint64_t attempt,
+                              std::uint64_t a, std::uint64_t b) {
+    return detail::mix(a * detail::golden + client * 0xd1342543de82ef95 + call * 0xaf251af3b0f025b5 +
+                           attempt * 0xc2b2ae3d27d4eb4f,
+                       b);
+  }
+  static std::uint64_t answered(std::int64_t at, Status status) {
+    return static_cast<std::uint64_t>(at) * 64 ^ static_cast<std::uint64_t>(status.code());
   }
 
   // The start of the first second after the fault from which on 90 % of the attempts that end succeed.
@@ -722,8 +854,9 @@ class Loop {
   Sampler request_latency_, reply_latency_;
   Chain& chain_;
   const Outcome timed_out_{Status::transport(TransportError::timeout), {}, {}};
-  Request request_;                  // that arrives: what does not change is written once
-  std::int64_t refused_until_ = -1;  // as the last one was
+  Request request_;                         // that arrives: what does not change is written once
+  std::int64_t refused_until_ = -1;         // as the last one was
+  std::int64_t apart_at_once_ = never / 2;  // ns
   std::size_t client_stride_, call_stride_;
   std::int64_t timeout_ = never, deadline_ = never, fault_end_ = never;
   bool fleet_ = false;    // every client has its own slot and one call at a time
@@ -735,7 +868,7 @@ class Loop {
   static constexpr std::int64_t none = -1;
   std::int64_t last_end_ = none, last_success_ = none;
   std::int64_t front_free_ = 0;
-  std::vector<std::int64_t> first_seen_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> seen_;  // of every spread: the first and the last
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> watched_;
   std::unordered_set<std::uint64_t> processed_;
   Totals t_;
@@ -745,8 +878,8 @@ QueueKind fitting(const Scenario& s, QueueKind wanted) {
   if (!is_fleet(s)) return QueueKind::heap;  // calls come and go
   if (wanted != QueueKind::automatic) return wanted;
   const auto clients = static_cast<std::size_t>(s.clients);
-  return s.clients <= 32'768 && WinnerTree::fits(clients, s.horizon.ns()) ? QueueKind::tree
-                                                                          : QueueKind::buckets;
+  return s.clients <= 131'072 && WinnerTree::fits(clients, s.horizon.ns()) ? QueueKind::tree
+                                                                           : QueueKind::buckets;
 }
 
 // See Loop; its stages must not suspend requests either.
@@ -775,8 +908,8 @@ double estimated_bytes(const AnyPolicy& policy, const Scenario& s, const Measure
   if (!plain) bytes += (is_fleet(s) ? clients : 0) * sizeof(Live);
   bytes += clients * static_cast<double>(padded(policy.client_bytes()));
   if (is_fleet(s)) bytes += clients * static_cast<double>(padded(policy.call_bytes()));
-  if (!measures.peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 8);
-  if (!measures.retry_peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 8);
+  if (!measures.peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 16);
+  if (!measures.retry_peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 16);
   bytes += calls * ((measures.latencies ? 8 : 0) + (measures.latencies_all ? 8 : 0));
   if (measures.duplicates && !s.idempotent) bytes += calls * 40;
   bytes += static_cast<double>(s.arrivals.starts.size() * sizeof(Arrivals::Start));

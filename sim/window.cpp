@@ -1,6 +1,9 @@
 #include "sim/window.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
 
 namespace retrygate {
 
@@ -9,12 +12,23 @@ void StampWindows::count() {
   const std::int64_t* const fresh = stamps_.data() + kept_;
   std::int64_t most = 0;
   for (Cursor& c : cursors_) {
-    const std::int64_t width = c.width;
-    std::int64_t inside = c.most;
-    for (const std::int64_t *s = fresh, *const end = next_; s != end; ++s)
-      inside += *s - s[-inside] < width ? 1 : 0;
-    c.most = inside;
-    most = std::max(most, inside);
+    // The stamp that lies `most` places back follows by one place, unless the maximum rises.
+    const std::int64_t* back = fresh - c.most;
+    const std::int64_t* s = fresh;
+    for (constexpr std::ptrdiff_t several = 8; next_ - s >= several;) {
+      // Mostly it does not rise for a while: then all of these differences reach the width.
+      std::int64_t short_of = 0;
+      for (std::ptrdiff_t i = 0; i < several; ++i) short_of |= s[i] - back[i] - c.width;
+      if (short_of >= 0) {
+        s += several;
+        back += several;
+        continue;
+      }
+      for (const std::int64_t* const end = s + several; s != end; ++s) back += *s - *back < c.width ? 0 : 1;
+    }
+    for (; s != next_; ++s) back += *s - *back < c.width ? 0 : 1;
+    c.most = next_ - back;
+    most = std::max(most, c.most);
   }
   // The next stamps are compared with the last `most` ones.
   const auto keep =
@@ -22,8 +36,128 @@ void StampWindows::count() {
   std::copy(next_ - keep, next_, stamps_.data());
   if (stamps_.size() < 2 * keep + at_once) stamps_.resize(2 * (2 * keep + at_once));
   kept_ = keep;
-  next_ = stamps_.data() + keep;
-  end_ = stamps_.data() + stamps_.size();
+  write_on(stamps_, keep);
+}
+
+void StampWindows::write_on(std::vector<std::int64_t>& stamps, std::size_t from) {
+  next_ = stamps.data() + from;
+  end_ = stamps.data() + stamps.size();
+}
+
+void StampWindows::make_room() {
+  if (in_order_) return count();
+  const auto written = static_cast<std::size_t>(next_ - unordered_.data());
+  unordered_.resize(2 * unordered_.size());
+  write_on(unordered_, written);
+}
+
+void StampWindows::begin_unordered() {
+  if (empty()) return;
+  in_order_ = false;
+  ordered_ = static_cast<std::size_t>(next_ - stamps_.data());
+  if (unordered_.empty()) unordered_.resize(at_once);
+  write_on(unordered_, 0);
+}
+
+void StampWindows::end_unordered(std::int64_t from, std::int64_t until) {
+  if (empty()) return;
+  in_order_ = true;
+  const std::array parts = {std::span<const std::int64_t>(unordered_.data(), next_)};
+  const std::size_t stamps = ordered_ + parts[0].size();
+  // At least one place stays free.
+  if (stamps_.size() <= stamps) stamps_.resize(2 * stamps);
+  const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(until - from)));
+  sort_.sort(parts, from, bits, stamps_.data() + ordered_);
+  write_on(stamps_, stamps);
+}
+
+void DeltaWindows::begin(std::int64_t t) {
+  add_block();
+  for (Cursor& c : cursors_) {
+    c.time = t;
+    c.at = tail_;
+    c.block = last_block_;
+  }
+}
+
+void DeltaWindows::write(std::int64_t difference) {
+  // One place more than the longest entry stays free for the mark that leads to the next block.
+  if (end_ - tail_ < static_cast<std::ptrdiff_t>(full_items + 2)) [[unlikely]] {
+    *tail_ = next_block;
+    add_block();
+  }
+  if (difference < next_block) {
+    *tail_++ = static_cast<Delta>(difference);
+    return;
+  }
+  *tail_++ = in_full;
+  auto rest = static_cast<std::uint64_t>(difference);
+  for (std::size_t i = 0; i < full_items; ++i) {
+    *tail_++ = static_cast<Delta>(rest);
+    rest = rest >> (8 * sizeof(Delta) - 1) >> 1;
+  }
+}
+
+void DeltaWindows::add_block() {
+  std::int64_t oldest = last_block_ < 0 ? 0 : last_block_;
+  if (last_block_ >= 0) {
+    for (const Cursor& c : cursors_) oldest = std::min(oldest, c.block);
+  }
+  // Blocks that every cursor has left go to the end of the list.
+  const auto passed = static_cast<std::ptrdiff_t>(oldest - first_block_);
+  std::rotate(blocks_.begin(), blocks_.begin() + passed, blocks_.end());
+  first_block_ = oldest;
+  ++last_block_;
+  if (static_cast<std::size_t>(last_block_ - first_block_) == blocks_.size())
+    blocks_.emplace_back(new Delta[block_items]);
+  tail_ = block(last_block_);
+  end_ = tail_ + block_items;
+}
+
+// A difference in full, or the next block.
+DeltaWindows::Cursor DeltaWindows::moved_far(Cursor c) const {
+  if (*c.at == next_block) {
+    ++c.block;
+    c.at = block(c.block);
+    if (*c.at != in_full) {
+      c.time += *c.at++;
+      return c;
+    }
+  }
+  std::uint64_t difference = 0;
+  for (std::size_t i = full_items; i > 0; --i)
+    difference = difference << (8 * sizeof(Delta) - 1) << 1 | c.at[i];
+  c.time += static_cast<std::int64_t>(difference);
+  c.at += 1 + full_items;
+  return c;
+}
+
+void DeltaWindows::count() {
+  const auto fresh = std::span(fresh_).first(gathered_);
+  gathered_ = 0;
+  if (cursors_.empty() || fresh.empty()) return;
+  auto following = fresh;  // the first stamp of all follows none
+  if (last_block_ < 0) {
+    begin(fresh.front());
+    last_ = fresh.front();
+    following = fresh.subspan(1);
+  }
+  for (const std::int64_t t : following) {
+    write(t - last_);
+    last_ = t;
+  }
+  for (Cursor& kept : cursors_) {
+    Cursor c = kept;
+    for (const std::int64_t t : fresh) {
+      if (t - c.time < c.width)
+        ++c.most;
+      else if (*c.at < next_block) [[likely]]
+        c.time += *c.at++;
+      else
+        c = moved_far(c);
+    }
+    kept = c;
+  }
 }
 
 }  // namespace retrygate

@@ -2,6 +2,7 @@
 // several widths at once, while the stamps come in order.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "policies/base/units.hpp"
 #include "sim/lane.hpp"
+#include "sim/spread_sort.hpp"
 
 namespace retrygate {
 
@@ -18,6 +20,8 @@ namespace retrygate {
 
 // For fleets whose stamps fit the caches: whole stamps, gathered until there are many; then every width goes
 // over them in one loop without a branch that depends on them.
+//
+// Between `begin_unordered` and `end_unordered` the stamps come in any order.
 class StampWindows {
  public:
   void start(const std::vector<Duration>& widths) {
@@ -25,17 +29,25 @@ class StampWindows {
     for (const Duration w : widths) cursors_.push_back({w.ns(), 0});
     if (stamps_.empty() && !empty()) stamps_.resize(2 * at_once);
     kept_ = 0;
-    next_ = stamps_.data();
-    end_ = next_ + stamps_.size();
+    in_order_ = true;
+    write_on(stamps_, 0);
   }
   bool empty() const { return cursors_.empty(); }
 
   [[gnu::always_inline]] void add(std::int64_t t) {
     *next_++ = t;
     if (next_ == end_) [[unlikely]]
-      count();
+      make_room();
   }
-  void finish() { count(); }  // after the last stamp
+  // Room for n stamps that the caller writes itself; `added` says where they end.
+  std::int64_t* room(std::size_t n) {
+    while (end_ - next_ <= static_cast<std::ptrdiff_t>(n)) make_room();
+    return next_;
+  }
+  void added(std::int64_t* end) { next_ = end; }
+  void begin_unordered();
+  void end_unordered(std::int64_t from, std::int64_t until);  // the stamps lie in [from, until)
+  void finish() { count(); }                                  // after the last stamp
   std::int64_t most(std::size_t width) const { return cursors_[width].most; }
 
  private:
@@ -43,17 +55,23 @@ class StampWindows {
   struct Cursor {
     std::int64_t width, most;
   };
+  void make_room();
   void count();
+  void write_on(std::vector<std::int64_t>& stamps, std::size_t from);
 
   std::vector<Cursor> cursors_;
   std::vector<std::int64_t> stamps_;
   std::size_t kept_ = 0;  // of the stamps: so many have been counted before
   std::int64_t* next_ = nullptr;
   std::int64_t* end_ = nullptr;
+  std::vector<std::int64_t> unordered_;
+  bool in_order_ = true;
+  std::size_t ordered_ = 0;  // stamps before those that are not in order
+  SpreadSort<std::int64_t> sort_;
 };
 
-// For the largest fleets: two bytes per stamp. The stamps are kept as differences (larger ones are written in
-// full), in blocks that are used again when the cursors of all widths have passed.
+// For the largest fleets: two bytes per stamp. What has been counted is kept as differences (larger ones are
+// written in full), in blocks that are used again when the cursors of all widths have passed.
 class DeltaWindows {
  public:
   void start(const std::vector<Duration>& widths) {
@@ -62,24 +80,16 @@ class DeltaWindows {
     first_block_ = 0;
     last_block_ = -1;
     tail_ = end_ = nullptr;
-    started_ = false;
+    gathered_ = 0;
   }
   bool empty() const { return cursors_.empty(); }
 
   [[gnu::always_inline]] void add(std::int64_t t) {
-    if (!started_) [[unlikely]]
-      begin(t);
-    else
-      write(t - last_);
-    last_ = t;
-    for (Cursor& c : cursors_) {
-      if (t - c.time < c.width)
-        ++c.most;
-      else
-        advance(c);
-    }
+    fresh_[gathered_++] = t;
+    if (gathered_ == fresh_.size()) [[unlikely]]
+      count();
   }
-  void finish() {}
+  void finish() { count(); }
   std::int64_t most(std::size_t width) const { return cursors_[width].most; }
 
  private:
@@ -96,75 +106,23 @@ class DeltaWindows {
     std::int64_t block;
   };
 
-  void begin(std::int64_t t) {
-    started_ = true;
-    add_block();
-    for (Cursor& c : cursors_) {
-      c.time = t;
-      c.at = tail_;
-      c.block = last_block_;
-    }
+  void count();
+  void begin(std::int64_t t);
+  void write(std::int64_t difference);
+  Cursor moved_far(Cursor) const;
+  Delta* block(std::int64_t number) const {
+    return blocks_[static_cast<std::size_t>(number - first_block_)].get();
   }
-  void write(std::int64_t difference) {
-    // One place more than the longest entry stays free for the mark that leads to the next block.
-    if (end_ - tail_ < static_cast<std::ptrdiff_t>(full_items + 2)) [[unlikely]] {
-      *tail_ = next_block;
-      add_block();
-    }
-    if (difference < next_block) {
-      *tail_++ = static_cast<Delta>(difference);
-      return;
-    }
-    *tail_++ = in_full;
-    auto rest = static_cast<std::uint64_t>(difference);
-    for (std::size_t i = 0; i < full_items; ++i) {
-      *tail_++ = static_cast<Delta>(rest);
-      rest = rest >> (8 * sizeof(Delta) - 1) >> 1;
-    }
-  }
-  void advance(Cursor& c) {
-    if (*c.at < next_block) [[likely]]
-      c.time += *c.at++;
-    else
-      advance_far(c);
-  }
-  void advance_far(Cursor& c) {
-    if (*c.at == next_block) {
-      ++c.block;
-      c.at = block(c.block);
-      return advance(c);
-    }
-    std::uint64_t difference = 0;
-    for (std::size_t i = full_items; i > 0; --i)
-      difference = difference << (8 * sizeof(Delta) - 1) << 1 | c.at[i];
-    c.time += static_cast<std::int64_t>(difference);
-    c.at += 1 + full_items;
-  }
-
-  Delta* block(std::int64_t number) { return blocks_[static_cast<std::size_t>(number - first_block_)].get(); }
-  void add_block() {
-    std::int64_t oldest = last_block_ < 0 ? 0 : last_block_;
-    if (last_block_ >= 0) {
-      for (const Cursor& c : cursors_) oldest = std::min(oldest, c.block);
-    }
-    // Blocks that every cursor has left go to the end of the list.
-    const auto passed = static_cast<std::ptrdiff_t>(oldest - first_block_);
-    std::rotate(blocks_.begin(), blocks_.begin() + passed, blocks_.end());
-    first_block_ = oldest;
-    ++last_block_;
-    if (static_cast<std::size_t>(last_block_ - first_block_) == blocks_.size())
-      blocks_.emplace_back(new Delta[block_items]);
-    tail_ = block(last_block_);
-    end_ = tail_ + block_items;
-  }
+  void add_block();
 
   std::vector<Cursor> cursors_;
   std::vector<std::unique_ptr<Delta[]>> blocks_;  // of first_block_, first_block_ + 1 ..
   std::int64_t first_block_ = 0, last_block_ = -1;
   Delta* tail_ = nullptr;
   Delta* end_ = nullptr;
-  std::int64_t last_ = 0;
-  bool started_ = false;
+  std::int64_t last_ = 0;  // stamp that was counted
+  std::array<std::int64_t, 1024> fresh_;
+  std::size_t gathered_ = 0;  // in fresh_
 };
 
 }  // namespace retrygate

@@ -83,15 +83,14 @@ double wait(Wait kind, std::int64_t request, int attempt, Chance& chance) {
   return std::ldexp(40.0, attempt - 1) * chance.jitter(request, attempt);
 }
 
-std::size_t rank(double q, std::size_t n) { return static_cast<std::size_t>(q * static_cast<double>(n)); }
-
-// sorted[rank(q, n)], where all before `from` are at most as large as the rest.
-double quantile(std::vector<double>& times, double q, std::size_t from) {
-  if (times.empty()) return 0;
-  const auto place = [&](std::size_t i) { return times.begin() + static_cast<std::ptrdiff_t>(i); };
-  const auto at = place(rank(q, times.size()));
-  std::nth_element(place(from), at, times.end());
-  return *at;
+// sorted[int(q n)] of all successes. Those of first attempts took `latency` each; `later` took longer.
+double quantile(std::vector<double>& later, std::int64_t first, double q) {
+  const auto n = static_cast<double>(first) + static_cast<double>(later.size());
+  if (n == 0) return 0;
+  const auto rank = static_cast<std::int64_t>(q * n) - first;
+  if (rank < 0) return latency;
+  std::nth_element(later.begin(), later.begin() + rank, later.end());
+  return later[static_cast<std::size_t>(rank)];
 }
 
 struct World {
@@ -104,11 +103,10 @@ FlakyRow run(std::string_view name, Wait kind, int max_attempts, const World& wo
   FlakyRow row{.policy = name};
   Coverage coverage(world.outages);
   ForwardCursor cursor(world.outages);
-  std::vector<double> times;
-  times.reserve(FlakyResult::requests);
+  std::vector<double> later;  // times of the successes that took more than one attempt
   // statistics.mean is exact before its one rounding; long double keeps 10,000 such terms exact enough.
-  long double sum = 0;
-  long double sum_all = 0;
+  long double sum_later = 0;
+  long double sum_failed = 0;
   for (std::int64_t k = 0; k < FlakyResult::requests; ++k) {
     const double arrival = spacing * static_cast<double>(k);
     double now = arrival;
@@ -118,25 +116,27 @@ FlakyRow run(std::string_view name, Wait kind, int max_attempts, const World& wo
       const bool told = world.variant == FlakyVariant::literal ? cursor.down(now) : truth;
       if (truth) ++row.truly_down;
       if (truth && !told) ++row.answered_up;
-      const double latency_so_far = now + latency - arrival;
       if (!told && !(chance.failure(k, attempt) < world.healthy_failure)) {
-        times.push_back(latency_so_far);
-        sum += latency_so_far;
-        sum_all += latency_so_far;
-        if (attempt == 1) ++row.first_successes;
+        if (attempt == 1) {
+          ++row.first_successes;
+        } else {
+          later.push_back(now + latency - arrival);
+          sum_later += later.back();
+        }
         break;
       }
       if (attempt < max_attempts)
         now += latency + wait(kind, k, attempt, chance);
       else
-        sum_all += latency_so_far;
+        sum_failed += now + latency - arrival;
     }
   }
-  row.successes = static_cast<std::int64_t>(times.size());
-  if (!times.empty()) row.mean_ms = static_cast<double>(sum / static_cast<long double>(times.size()));
-  row.mean_all_ms = static_cast<double>(sum_all / static_cast<long double>(FlakyResult::requests));
-  row.p95_ms = quantile(times, 0.95, 0);
-  row.p99_ms = quantile(times, 0.99, rank(0.95, times.size()));
+  row.successes = row.first_successes + static_cast<std::int64_t>(later.size());
+  const long double sum = latency * static_cast<long double>(row.first_successes) + sum_later;
+  if (row.successes > 0) row.mean_ms = static_cast<double>(sum / static_cast<long double>(row.successes));
+  row.mean_all_ms = static_cast<double>((sum + sum_failed) / static_cast<long double>(FlakyResult::requests));
+  row.p95_ms = quantile(later, row.first_successes, 0.95);
+  row.p99_ms = quantile(later, row.first_successes, 0.99);
   return row;
 }
 

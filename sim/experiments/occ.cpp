@@ -67,6 +67,7 @@ OccTotals Contention::run(Seed seed) {
   }
   for (std::size_t i = leaves_ - 1; i >= 1; --i) tree_[i] = std::min(tree_[2 * i], tree_[2 * i + 1]);
 
+  const RetryTable* const table = policy_.retry_table();
   OccTotals totals;
   std::int64_t version = 0;
   std::int64_t last = 0;
@@ -90,7 +91,14 @@ OccTotals Contention::run(Seed seed) {
     attempt.outcome.status = Status::http(won ? 200 : 409);
     attempt.finished = {Duration::ns(back)};
     Rng rng = chance.at(i, 0, static_cast<std::uint64_t>(client.attempt));
-    const Decision decision = policy_.after(slot(client_slots_, i), slot(call_slots_, i), attempt, rng);
+    Decision decision = Decision::stop(Stop::success);
+    if (table == nullptr || !(won || table->decides(attempt.number, attempt.outcome.status))) {
+      decision = policy_.after(slot(client_slots_, i), slot(call_slots_, i), attempt, rng);
+    } else if (!won) {
+      RetryTable::Memory none;
+      auto& memory = RetryTable::Memory::of(slot(call_slots_, i), policy_.call_bytes(), none);
+      decision = Decision::wait(table->delay(attempt.number, memory, rng));
+    }
     if (won || decision.stops()) {
       if (!won) ++totals.gave_up;
       last = std::max(last, back);
