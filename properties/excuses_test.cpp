@@ -241,6 +241,14 @@ TEST(Spread, AnyValueMayBeTheOne) {
   EXPECT_EQ(collects(1, 2000, 0.01), 1);
 }
 
+// With exact fractions: of 436 delays 26 have to be the same, and a tenth of them is fewer once in a thousand
+// times and more; of 437 it is not.
+TEST(Spread, FewDelaysFindNoAtom) {
+  EXPECT_FALSE(finds_an_atom(436, 0.01, 2e-10));
+  EXPECT_TRUE(finds_an_atom(437, 0.01, 2e-10));
+  EXPECT_FALSE(finds_an_atom(0, 0.01, 2e-10));
+}
+
 TEST(Deviations, ABrokenCheckerIsPassedOn) {
   Subject subject = subject_of("breaks", find_policy("full-jitter", {"test", 1, 1})->policy);
   subject.fresh = [](std::uint64_t) -> AnyPolicy { throw std::runtime_error("no more processes"); };

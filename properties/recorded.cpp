@@ -750,8 +750,9 @@ std::optional<Finding> alive_at_cap(const std::vector<Seen>& all, const Contract
     return found(text, text);
   }
   if (share > 0.03) return unsure("the jitter is no wider than a few ticks");
-  if (delays.size() < draws_wanted)
-    return unsure(fmt::format("{} delays at the cap were seen, {} are needed", delays.size(), draws_wanted));
+  if (!finds_an_atom(static_cast<int>(delays.size()), share, alpha))
+    return unsure(fmt::format("{} delays at the cap were seen, too few to find a tenth of them in one point",
+                              delays.size()));
   return Finding{};
 }
 

@@ -57,6 +57,13 @@ double binomial_at_least(int k, int n, double p) {
 
 double collects(int k, int n, double share) { return std::min(1.0, binomial_at_least(k, n, share) / share); }
 
+bool finds_an_atom(int n, double share, double alpha) {
+  if (n >= static_cast<int>(draws_wanted)) return true;
+  int least = 1;  // that is found
+  while (least <= n && collects(least, n, share) >= alpha) ++least;
+  return least <= n && binomial_at_least(least, n, 0.1) >= 0.999;
+}
+
 std::optional<std::string> far_from_law(const std::vector<Drawn>& draws, double alpha) {
   const auto n = static_cast<double>(draws.size());
   if (draws.empty()) return std::nullopt;

@@ -31,6 +31,9 @@ double binomial_at_least(int k, int n, double p);
 // share).
 double collects(int k, int n, double share);
 
+// Would `collects` find a tenth of n delays in one point, all but once in a thousand times?
+bool finds_an_atom(int n, double share, double alpha);
+
 // A delay and the law that it was drawn from, which may depend on the delay before it.
 struct Drawn {
   long double delay;
