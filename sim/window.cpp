@@ -16,7 +16,11 @@ void StampWindows::count() {
     const std::int64_t* back = fresh - c.most;
     const std::int64_t* s = fresh;
     for (constexpr std::ptrdiff_t several = 8; next_ - s >= several;) {
-      // Mostly it does not rise for a while: then all of these differences reach the width.
+      // Mostly it rises with all of them, while the width reaches back to the first stamps, or with none.
+      if (s[several - 1] - *back < c.width) {
+        s += several;
+        continue;
+      }
       std::int64_t short_of = 0;
       for (std::ptrdiff_t i = 0; i < several; ++i) short_of |= s[i] - back[i] - c.width;
       if (short_of >= 0) {
