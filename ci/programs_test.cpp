@@ -176,6 +176,25 @@ case $l in *cancel*) echo "{\"id\":$id,)" +
               HasSubstr("4 attempts failed, the last one too, and it waits 500ms once more"));
 }
 
+// A program that leaves its limit to the gate is asked there before every send.
+TEST_F(Programs, MayKeepTheirLimitsAtTheGate) {
+  write(folder() / "gate.sh", R"(read -r hello; echo '{"retrygate-policy":1,"can":["before"]}'
+while read -r l; do id=${l#*:}; id=${id%%,*}
+case $l in *'"attempt":5,'*send*) echo "{\"id\":$id,\"stop\":\"attempts\"}";;
+*send*) echo "{\"id\":$id,\"send\":true}";;
+*'"status":20'*) echo "{\"id\":$id,\"stop\":\"success\"}";;
+*) echo "{\"id\":$id,\"wait_ns\":500000000}";; esac; done
+)");
+  const auto judged = [&](const std::string& contract) {
+    return ran("retrygate check 'exec:sh gate.sh' --contract '" + contract +
+               "' --no-save --only attempts-exact,amplification-bounded,no-wait-after-last")
+        .out;
+  };
+  EXPECT_THAT(judged(R"({"max_attempts":4})"), HasSubstr("2 hold"));
+  EXPECT_THAT(judged(R"({"max_attempts":4})"), HasSubstr("fails: no-wait-after-last"));
+  EXPECT_THAT(judged(R"({"max_attempts":5})"), HasSubstr("fails: attempts-exact"));
+}
+
 // The time-out of 5 s is paid once, whatever else there is to ask.
 TEST_F(Programs, ThatHangCostOneTimeout) {
   write(folder() / "hangs.sh",

@@ -13,7 +13,7 @@ namespace retrygate {
 // What came after an attempt, as far as it is known.
 struct Followed {
   bool stopped = false;
-  Duration wait;            // to the start of the next attempt; of one that did not stop
+  Duration wait;            // to the start of the next attempt, or until a gate refused it
   std::optional<Stop> why;  // a log does not say why a client stopped
 };
 

@@ -75,7 +75,7 @@ class Conductor {
 
   const Introduction& introduction() const { return introduction_; }
   const std::vector<Broken>& faults() const { return faults_; }
-  std::int64_t decisions() const { return decisions_; }
+  std::int64_t decisions() const { return decisions_ - asked_the_gate_; }
   bool exhausted() const { return exhausted_; }  // the decisions did not suffice for all that was planned
 
   // It kept silent once. Asking it again would cost the same time again and again.
@@ -133,18 +133,34 @@ class Conductor {
     std::size_t traced = 0;     // where its call is written down
     Instant call_started, now;  // now: when the next attempt starts
     std::string header;
+    bool begun = false;     // its call has been asked about
+    bool over = false;      // all attempts of its call are told: only the gate is still asked
+    int times_put_off = 0;  // by the gate
   };
 
   static std::int64_t number_of(const Place& p) {
     const Errand& script = p.lane->calls[p.call];
-    return script.numbers.empty() ? static_cast<std::int64_t>(p.attempt) + 1 : script.numbers[p.attempt];
+    if (script.numbers.empty()) return static_cast<std::int64_t>(p.attempt) + 1;
+    return p.over ? script.numbers.back() + 1 : script.numbers[p.attempt];
   }
   static Instant start_of(const Place& p) {
-    return p.attempt > 0 ? p.now : std::min(p.now + p.lane->calls[p.call].pause, end_of_time);
+    return p.begun ? p.now : std::min(p.now + p.lane->calls[p.call].pause, end_of_time);
+  }
+  static void begin(Place& p) {
+    p.now = start_of(p);
+    if (!p.begun) p.call_started = p.now;
+    p.begun = true;
+  }
+  // The call is over. False at the end of the lane.
+  static bool next_call(Place& p) {
+    p.attempt = 0;
+    p.begun = p.over = false;
+    p.times_put_off = 0;
+    return ++p.call < p.lane->calls.size();
   }
   // When the attempt ends that it is to be told of next.
   static Instant due(const Place& p) {
-    const Instant started = start_of(p), call_started = p.attempt > 0 ? p.call_started : started;
+    const Instant started = start_of(p), call_started = p.begun ? p.call_started : started;
     const Ending ending = p.lane->calls[p.call].ending(number_of(p), started);
     return std::min(std::max(started, call_started + ending.not_before), end_of_time);
   }
@@ -167,9 +183,8 @@ class Conductor {
 
   static Question question(Place& p, Trace& into) {
     const Errand& script = p.lane->calls[p.call];
-    p.now = start_of(p);
+    begin(p);
     if (p.attempt == 0) {
-      p.call_started = p.now;
       p.traced = into.calls.size();
       into.calls.push_back({std::to_string(p.lane->client),
                             std::to_string(p.lane->first_call + static_cast<std::int64_t>(p.call)),
@@ -201,7 +216,7 @@ class Conductor {
   }
 
   // Writes the decision down and goes to the next attempt or call. False at the end of the lane.
-  static bool advance(Place& p, const Decision& decision, Trace& into) {
+  static bool advance(Place& p, const Decision& decision, bool has_gate, Trace& into) {
     TracedAttempt& a = into.calls[p.traced].attempts.back();
     a.followed = Followed{decision.stops(), decision.delay(),
                           decision.stops() ? std::optional(decision.why()) : std::nullopt};
@@ -211,8 +226,55 @@ class Conductor {
         script.numbers.empty() ? script.attempts : static_cast<std::int64_t>(script.numbers.size());
     if (!decision.stops()) p.now = std::min(p.now + std::max(Duration{}, decision.delay()), end_of_time);
     if (!decision.stops() && told < most) return true;
-    p.attempt = 0;
-    return ++p.call < p.lane->calls.size();
+    p.over = !decision.stops() && has_gate;
+    return p.over || next_call(p);
+  }
+
+  // Asks a program that can "before" about the attempts that are due. What may be sent stays in `active`;
+  // what is put off, and the next call after a refusal, goes into `later`. A refusal is what followed the
+  // attempt before.
+  void ask_the_gate(ExternalProgram& program, std::vector<Place>& active, std::vector<Place>& later,
+                    Trace& into) {
+    constexpr int put_off_most = 1000;
+    std::vector<Question> questions;
+    for (Place& p : active) {
+      begin(p);
+      const Errand& script = p.lane->calls[p.call];
+      Question q{Question::Kind::may_send, p.lane->client,
+                 p.lane->first_call + static_cast<std::int64_t>(p.call)};
+      q.attempt = {number_of(p), {}, script.idempotent, p.call_started, p.now};
+      if (script.deadline) q.attempt.deadline = p.call_started + *script.deadline;
+      questions.push_back(q);
+    }
+    const std::vector<Decision> answers = program.ask(questions);
+    asked_the_gate_ += static_cast<std::int64_t>(questions.size());
+    note_fault(questions, answers.size());
+    std::vector<Place> going;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      Place& p = active[i];
+      const Decision& answer = answers[i];
+      if (answer.stops()) {
+        if (p.attempt > 0) {
+          TracedAttempt& before = into.calls[p.traced].attempts.back();
+          before.followed = Followed{true, p.now - before.ended, answer.why()};
+        }
+        if (next_call(p)) later.push_back(std::move(p));
+      } else if (p.over) {
+        if (next_call(p)) later.push_back(std::move(p));
+      } else if (answer.delay() <= Duration{}) {
+        going.push_back(std::move(p));
+      } else if (++p.times_put_off <= put_off_most) {
+        p.now = std::min(p.now + answer.delay(), end_of_time);
+        later.push_back(std::move(p));
+      }
+    }
+    active = std::move(going);
+  }
+
+  void note_fault(const std::vector<Question>& questions, std::size_t answered) {
+    if (answered >= questions.size() || fault_place_) return;
+    const Question& q = questions[answered];
+    fault_place_ = {q.client, q.call, q.attempt.number};
   }
 
   void perform(ExternalProgram& program, const std::vector<Lane>& lanes, Trace& into) {
@@ -224,24 +286,23 @@ class Conductor {
     while (!active.empty() && !program.fault()) {
       std::vector<Place> waiting;
       if (at_once) waiting = put_off(active);
-      const std::int64_t left = effort_.decisions - decisions_ - program.asked();
+      const std::int64_t left = effort_.decisions - (decisions_ + program.asked() - asked_the_gate_);
       if (left < static_cast<std::int64_t>(active.size())) {
         exhausted_ = true;
         if (left <= 0) return;
         active.resize(static_cast<std::size_t>(left));
       }
+      if (program.introduction().can_before) ask_the_gate(program, active, waiting, into);
       std::vector<Question> questions;
       questions.reserve(active.size());
       for (Place& p : active) questions.push_back(question(p, into));
       const std::vector<Decision> decisions = program.ask(questions);
-      if (decisions.size() < questions.size() && !fault_place_) {
-        const Question& q = questions[decisions.size()];
-        fault_place_ = {q.client, q.call, q.attempt.number};
-      }
+      note_fault(questions, decisions.size());
       std::vector<Place> next = std::move(waiting);
       next.reserve(next.size() + active.size());
       for (std::size_t i = 0; i < decisions.size(); ++i) {
-        if (advance(active[i], decisions[i], into)) next.push_back(std::move(active[i]));
+        if (advance(active[i], decisions[i], program.introduction().can_before, into))
+          next.push_back(std::move(active[i]));
       }
       active = std::move(next);
     }
@@ -254,7 +315,8 @@ class Conductor {
   Introduction introduction_;
   std::vector<Broken> faults_;
   std::optional<CallPlace> fault_place_;  // of the question that was not answered
-  std::int64_t decisions_ = 0;
+  std::int64_t decisions_ = 0;            // of programs that have ended, questions before a send included
+  std::int64_t asked_the_gate_ = 0;       // before a send
   bool exhausted_ = false;
 };
 

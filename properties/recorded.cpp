@@ -81,7 +81,7 @@ void tell_stories(std::vector<Seen>& all) {
     Story& story = clients[s.call->client];
     if (!succeeded(s)) story.failures.push_back(s.attempt->ended);
     if (!s.stopped) story.retries.push_back(s.attempt->ended);
-    if (s.stopped && !succeeded(s)) story.failed_calls.push_back(s.attempt->ended);
+    if (s.stopped && !succeeded(s)) story.failed_calls.push_back(s.attempt->ended + s.wait);
   }
   for (auto& [client, story] : clients) {
     for (auto* times : {&story.failures, &story.retries, &story.failed_calls})
@@ -97,7 +97,7 @@ void tell_stories(std::vector<Seen>& all) {
     s.repeated_without_header =
         std::find(repeated.begin(), repeated.end(), s.attempt->status) != repeated.end();
     const Story& story = clients[s.call->client];
-    const Instant now = s.attempt->ended;
+    const Instant now = s.attempt->ended + (s.stopped ? s.wait : Duration{});
     s.failures = by_then(story.failures, now);
     s.retries = by_then(story.retries, now) - (s.stopped ? 0 : 1);
     s.failed_calls = by_then(story.failed_calls, now) - (s.stopped && !succeeded(s) ? 1 : 0);
