@@ -210,6 +210,16 @@ TEST_F(BaselineFile, SamplesThatThisProgramDoesNotReproduceAreRefused) {
   for (const char* cap : {"5s", "20s"}) expect_blocked(ours(cap), "peak_1s of ours under seed 4: stored ");
 }
 
+// What a reader sees of the policy is the policy that is simulated.
+TEST_F(BaselineFile, AnEditedTextOfThePolicyIsRefused) {
+  for (const auto& [from, to] : {std::pair("\"cap 5s (hard)\"", "\"cap 4s (hard)\""),
+                                 std::pair("\"definition\": \"exponential", "\"definition\": \"linear")}) {
+    store_ours();
+    edit(from, to);
+    for (const char* cap : {"5s", "20s"}) expect_blocked(ours(cap), "the policy ours was edited by hand");
+  }
+}
+
 TEST_F(BaselineFile, APolicyThatCannotBeMadeAgainIsNamed) {
   store_ours();
   edit("\"kind\": \"full-jitter\"", "\"kind\": \"no-such-kind\"");

@@ -17,25 +17,19 @@ const std::vector<std::string> read = {
     "requests",     "peak_10ms", "peak_100ms", "peak_1s", "retry_peak_10ms", "retry_peak_100ms",
     "completion_s", "succeeded", "finish_s",   "gave_up", "attempts_mean",   "attempts_max"};
 
+constexpr ClaimWord words_of_claims[] = {
+    {Word::ok, "OK", "the published figure is reproduced, or the claim holds"},
+    {Word::ok_if, "OK-IF", "it holds under a condition that was not published; the row names it"},
+    {Word::imprecise, "IMPRECISE", "the figure or the word does not say what was measured"},
+    {Word::inconsistent, "INCONSISTENT", "the article contradicts itself"},
+    {Word::wrong, "WRONG", "it is not so; the row says what is"},
+    {Word::open, "OPEN", "not decided; the row says what that would need"}};
+
 }  // namespace
 
-std::string_view to_string(Word word) {
-  switch (word) {
-    case Word::ok:
-      return "OK";
-    case Word::ok_if:
-      return "OK-IF";
-    case Word::imprecise:
-      return "IMPRECISE";
-    case Word::inconsistent:
-      return "INCONSISTENT";
-    case Word::wrong:
-      return "WRONG";
-    case Word::open:
-      break;
-  }
-  return "OPEN";
-}
+std::span<const ClaimWord> claim_words() { return words_of_claims; }
+
+std::string_view to_string(Word word) { return words_of_claims[static_cast<std::size_t>(word)].word; }
 
 ClaimRow judged(std::string_view row, std::string ours, Word word, std::string why) {
   const PublishedClaim& claim = published(row);

@@ -2,6 +2,7 @@
 // articles are made with.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,15 +21,14 @@ struct ClaimRow {
   std::string why;
 };
 
-enum class Word {
-  ok,
-  ok_if,         // only under the condition that `why` states
-  imprecise,     // the figure or the word does not say what was measured
-  inconsistent,  // the article contradicts itself
-  wrong,
-  open  // not decided; `why` says what it needs
-};
+enum class Word { ok, ok_if, imprecise, inconsistent, wrong, open };
 std::string_view to_string(Word);
+// All of them, in the order above, with what they say about the published claim.
+struct ClaimWord {
+  Word value;
+  std::string_view word, meaning;
+};
+std::span<const ClaimWord> claim_words();
 
 // The row of that number: claim and published text come from sim/experiments/published.cpp.
 ClaimRow judged(std::string_view row, std::string ours, Word, std::string why);

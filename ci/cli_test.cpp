@@ -88,6 +88,64 @@ TEST_F(Cli, MistakesOnTheCommandLineNameWhatWasMeant) {
   EXPECT_THAT(cli("--version").out, HasSubstr(version()));
 }
 
+TEST_F(Cli, ASuiteThatIsMeantIsNamed) {
+  expect_refused("gate jiter-removed", {"jiter-removed: error: there is no such suite file, did you mean "
+                                        "'jitter-removed'?",
+                                        "`retrygate list suites`"});
+  file("retry/suite.toml", "");
+  expect_refused("gate retry/siute.toml", {"did you mean 'retry/suite.toml'?"});
+  expect_refused("gate nowhere/suite.toml", {"nowhere/suite.toml: error: there is no such suite file\n"});
+}
+
+// A pipeline shows what is wrong where people look: beside the line, in the comment, in the list of tests.
+TEST_F(Cli, WrongSettingsAreReported) {
+  file("retry/suite.toml",
+       "[[compare]]\nbaseline = \"full-jiter\"\ncandidates = [\"fixed\"]\n"
+       "scenarios = [\"outage-then-limit\"]\nmetrics = { requests = \"5%\" }\n");
+  const Ran ran = cli("gate retry/suite.toml --format github --out reports");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(
+      ran.out,
+      AllOf(HasSubstr("::error file=retry/suite.toml,line=2,col=12,title=retrygate%3A wrong settings::"
+                      "retry/suite.toml:2:12: unknown policy 'full-jiter', did you mean "
+                      "'full-jitter'?"),
+            testing::EndsWith("::notice title=retrygate::usage error (exit 2)\n")));
+  EXPECT_THAT(ran.err, HasSubstr("retry/suite.toml:2:12: error: "));
+  for (const char* const report :
+       {"report.txt", "report.md", "report.json", "report.html", "report.sarif", "junit.xml"})
+    EXPECT_THAT(contents(path(std::string("reports/") + report)),
+                AllOf(HasSubstr("full-jiter"), HasSubstr("retry/suite.toml")))
+        << report;
+  EXPECT_THAT(contents(path("reports/report.md")), testing::StartsWith("## retrygate: usage error\n"));
+  EXPECT_THAT(contents(path("reports/report.txt")), testing::EndsWith("\nVerdict: usage error (exit 2)\n"));
+  EXPECT_FALSE(std::filesystem::exists(path("reports/samples.json")));  // nothing was run
+  for (const char* const arguments :
+       {"gate nowhere.toml --format github", "gate --formt text --format github", "check --format=github",
+        "check 'retry/suite.toml#a' --format github", "gate --seeds 1 --format github",
+        "compare --baseline fixd --candidate fixed --scenario outage-then-limit --format github"}) {
+    const Ran refused = cli(arguments);
+    EXPECT_EQ(refused.code, 2) << arguments;
+    EXPECT_THAT(refused.out, testing::StartsWith("::error ")) << arguments;
+  }
+}
+
+// Readers of all kinds of files meet one that does not end: they say so, with little memory (kilobytes, the
+// shell's unit).
+TEST_F(Cli, FilesThatDoNotEnd) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "a limit on the address space and AddressSanitizer exclude each other";
+#endif
+  file("suite.toml", "[[check]]\ntraces = [\"/dev/zero\"]\ncontract = { cap = \"1s\" }\n");
+  file("world.toml", "[scenario.a]\nhorizon = \"1s\"\narrivals = \"trace\"\ntrace = \"/dev/zero\"\n");
+  for (const char* const arguments :
+       {"gate suite.toml", "gate jitter-removed --baseline /dev/zero", "show '/dev/zero#a'",
+        "merge /dev/zero", "stats descriptive /dev/zero", "sim --policy fixed --scenario 'world.toml#a'"}) {
+    const Ran ran = run("ulimit -v 1500000; retrygate " + std::string(arguments), path(""));
+    EXPECT_EQ(ran.code, 2) << arguments << "\n" << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("/dev/zero: error: this file has more than 256 MiB\n")) << arguments;
+  }
+}
+
 // A name of any bytes is a name: what is no UTF-8 is shown as U+FFFD.
 TEST_F(Cli, BytesThatAreNoUtf8AreNoFault) {
   file("p\xff.toml", "[policy.a]\nkind = \"fixed\"\n");
@@ -130,9 +188,10 @@ TEST_F(Cli, AReaderThatGoesAwayIsNoFault) {
 }
 
 TEST_F(Cli, OutputThatCannotBeWrittenIsSaidOnce) {
-  for (const char* const arguments : {"list policies", "gate", "check fixed",
-                                      "sim --policy fixed --scenario outage-then-limit --seeds 1..500 "
-                                      "--metric requests --format json"}) {
+  for (const char* const arguments :
+       {"list policies", "gate", "check fixed", "--help", "gate --help", "", "--version",
+        "sim --policy fixed --scenario outage-then-limit --seeds 1..500 "
+        "--metric requests --format json"}) {
     const Ran ran = cli(std::string(arguments) + " >/dev/full");
     EXPECT_EQ(ran.code, 4) << arguments;
     EXPECT_THAT(ran.err, AllOf(HasSubstr("the output could not be written: No space left on device"),

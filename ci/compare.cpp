@@ -15,7 +15,7 @@ namespace {
 bool drew(const Cell& cell) { return std::find(cell.drew.begin(), cell.drew.end(), true) != cell.drew.end(); }
 
 std::vector<std::string> lines_of(const std::string& definition, const std::vector<std::string>& contract) {
-  std::vector<std::string> lines = {"is " + definition};
+  std::vector<std::string> lines = {definition};
   for (const std::string& line : contract) lines.push_back("promises " + line);
   return lines;
 }
@@ -30,10 +30,15 @@ std::vector<std::string> without(const std::vector<std::string>& from,
   return all;
 }
 
-PolicyChange change(const StoredCell& stored, const NamedPolicy& now) {
-  const auto before = lines_of(stored.definition, stored.contract);
+PolicyChange change(const std::string& stored, const std::vector<std::string>& before, const NamedPolicy& now,
+                    bool in_file) {
   const auto after = lines_of(to_string(now.policy), describe(now.policy.contract()));
-  return {stored.policy, now.name, without(before, after), without(after, before)};
+  return {stored, now.name, without(before, after), without(after, before), in_file};
+}
+
+void add_change(Report& report, PolicyChange change) {
+  if (std::find(report.changes.begin(), report.changes.end(), change) == report.changes.end())
+    report.changes.push_back(std::move(change));
 }
 
 // The first run that is not the stored one: nothing if all events and all samples are the same.
@@ -95,6 +100,15 @@ std::optional<BaselineArm> stored_arm(const CompareTask& task, const Baseline& f
     return std::nullopt;
   }
   const bool same_engine = file.engine == version();
+  // What a reader of the file sees of the policy must be the policy.
+  if (same_engine && lines_of(cell->definition, cell->contract) !=
+                         lines_of(to_string(made->policy), describe(made->policy.contract()))) {
+    block(
+        fmt::format("the policy {} was edited by hand: its 'definition' and 'contract' are not those of its "
+                    "'table'",
+                    cell->policy));
+    return std::nullopt;
+  }
   const auto difference = first_difference(*arm.stored, again->cells[0], ids);
   if (same_engine && difference) {
     block(*difference);
@@ -105,14 +119,13 @@ std::optional<BaselineArm> stored_arm(const CompareTask& task, const Baseline& f
         "{} was written by retrygate {}: its policy {} was simulated again by {}{}.", file.path, file.engine,
         cell->policy, version(), difference ? ", with another course of events" : ", event by event alike"));
   arm.stored = std::move(again->cells[0]);
-  const PolicyChange changed = change(*cell, task.baseline);
   if (!arm.changed)
     report.notes.push_back(
         fmt::format("{} on {} is the policy of {}, simulated again with the same "
                     "result.",
                     task.baseline.name, scenario.id, file.path));
-  else if (std::find(report.changes.begin(), report.changes.end(), changed) == report.changes.end())
-    report.changes.push_back(changed);
+  else
+    add_change(report, change(cell->policy, lines_of(cell->definition, cell->contract), task.baseline, true));
   return arm;
 }
 
@@ -250,6 +263,14 @@ Result<std::optional<Comparison>> begin(const CompareTask& task, const Baseline*
       c.arms.push_back(std::move(*arm));
   }
   if (report.blocked.size() > blocked) return std::optional<Comparison>();
+  if (stored == nullptr) {
+    const AnyPolicy& baseline = task.baseline.policy;
+    const auto before = lines_of(to_string(baseline), describe(baseline.contract()));
+    for (const NamedPolicy& candidate : task.candidates) {
+      if (!(candidate.policy == baseline))
+        add_change(report, change(task.baseline.name, before, candidate, false));
+    }
+  }
   return std::optional(std::move(c));
 }
 

@@ -227,12 +227,15 @@ std::string how_decided(const Report& report) {
   std::vector<std::string> all;
   for (const ComparisonRow& row : report.comparisons) {
     if (row.law.empty()) continue;
-    const std::string one = fmt::format("{} ({}), which assumes {}", row.method, row.law,
-                                        row.assumes.empty() ? "nothing" : row.assumes);
+    const bool free = row.assumes.empty() || row.assumes == "nothing";
+    const std::string one =
+        fmt::format("{} ({}){}", row.method, row.law, free ? "" : ", which assumes " + row.assumes);
     if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
   }
-  return all.empty() ? ""
-                     : fmt::format("Methods, beside that seeds are independent: {}.", fmt::join(all, "; "));
+  return all.empty()
+             ? ""
+             : fmt::format("Decided by {}. All methods assume that seeds are independent of each other.",
+                           fmt::join(all, "; by "));
 }
 
 // What the reader must know to believe the intervals.

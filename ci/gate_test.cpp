@@ -143,7 +143,7 @@ metrics = { requests = "400%" }
   for (const auto& [clients, tables] : {std::pair(20, 1u), std::pair(30, 2u)}) {
     const std::string heading =
         fmt::format("equal-jitter against full-jitter on outage-then-limit (clients={}), 3 seeds\n", clients);
-    EXPECT_EQ(count(text, heading + "  metric           baseline"), tables) << text;
+    EXPECT_EQ(count(text, heading + "  metric    baseline"), tables) << text;
   }
 
   const std::string junit = shown("junit");

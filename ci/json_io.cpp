@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "ci/samples.hpp"
 #include "policies/base/hash.hpp"
 
 namespace retrygate::ci {
@@ -129,6 +130,7 @@ std::string report_json(const Report& report) {
   for (const PolicyChange& change : report.changes) {
     changes.push_back({{"stored", change.stored},
                        {"now", change.now},
+                       {"in_file", change.in_file},
                        {"removed", change.removed},
                        {"added", change.added}});
   }
@@ -164,27 +166,33 @@ std::string report_json(const Report& report) {
                       {"points", std::move(points)},
                       {"laws", row.laws}});
   }
-  const Json all = {{"schema", "retrygate.report/1"},
-                    {"run",
-                     {{"version", report.run.version},
-                      {"suite", report.run.suite},
-                      {"summary", report.run.summary},
-                      {"seeds", report.run.seeds},
-                      {"command", report.run.command}}},
-                    {"verdicts", verdicts},
-                    {"coverage", std::move(coverage)},
-                    {"comparisons", comparisons},
-                    {"growth", std::move(growth)},
-                    {"changes", std::move(changes)},
-                    {"blocked", report.blocked},
-                    {"notes", report.notes},
-                    {"provenance",
-                     {{"commit", report.provenance.commit},
-                      {"random_streams", report.provenance.random_streams},
-                      {"scenarios", std::move(scenarios)},
-                      {"runs", std::move(runs)}}},
-                    {"verdict", verdict_word(report)},
-                    {"exit", static_cast<int>(report.code)}};
+  Json all = {{"schema", "retrygate.report/1"},
+              {"run",
+               {{"version", report.run.version},
+                {"suite", report.run.suite},
+                {"summary", report.run.summary},
+                {"seeds", report.run.seeds},
+                {"command", report.run.command}}},
+              {"verdicts", verdicts},
+              {"coverage", std::move(coverage)},
+              {"comparisons", comparisons},
+              {"growth", std::move(growth)},
+              {"changes", std::move(changes)},
+              {"blocked", report.blocked},
+              {"notes", report.notes},
+              {"provenance",
+               {{"commit", report.provenance.commit},
+                {"random_streams", report.provenance.random_streams},
+                {"scenarios", std::move(scenarios)},
+                {"runs", std::move(runs)}}},
+              {"verdict", verdict_word(report)},
+              {"exit", static_cast<int>(report.code)}};
+  for (const Error& error : report.refused)
+    all["errors"].push_back({{"file", error.where.file},
+                             {"line", error.where.line},
+                             {"column", error.where.column},
+                             {"message", error.message},
+                             {"hint", error.hint}});
   return dumped(all, 1);
 }
 
@@ -205,7 +213,8 @@ std::string samples_json(const std::vector<SampleTable>& tables, const PartOfRun
                        {"params", params_json(cell)},
                        {"seeds", cell.seeds},
                        {"digest", std::move(digests)},
-                       {"metrics", std::move(metrics)}});
+                       {"metrics", std::move(metrics)},
+                       {"sum", hex(sum_of(cell, table.metrics))}});
     }
   }
   Json all = {{"schema", "retrygate.samples/1"}};

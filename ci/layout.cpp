@@ -66,6 +66,12 @@ std::vector<std::string> broken(std::string_view raw, std::size_t first, std::si
   while (!text.empty()) {
     std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
+    // A number keeps its sign: "12.1 %" is one word.
+    if (text.starts_with('%')) {
+      const std::size_t sign = std::min(text.find(' '), text.size());
+      word = {word.data(), word.size() + 1 + sign};
+      text.remove_prefix(std::min(sign + 1, text.size()));
+    }
     if (!fresh && 1 + word.size() > room()) next_line();
     if (!fresh) lines.back() += ' ';
     while (word.size() > room()) {

@@ -99,6 +99,7 @@ Errors unknown(const CLI::App& app, const std::vector<std::string>& words) {
 struct Run {
   std::string repeat;  // the command that repeats it
   std::unique_ptr<Crew> crew;
+  bool github = false;  // annotations are wanted
   ExitCode code = ExitCode::pass;
 };
 
@@ -452,8 +453,19 @@ Errors malformed(const CLI::App& app, const CLI::ParseError& fault) {
   return {{{command, 0, 0}, fault.what(), fmt::format("`{} --help` shows every option", command)}};
 }
 
+// Where the options cannot be read, the words still say who reads the output.
+bool for_github(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i], next = i + 1 < argc ? argv[i + 1] : "";
+    if (word == "--format=github" || (word == "--format" && next == "github")) return true;
+  }
+  return false;
+}
+
 // A command line that cannot be read. The other ranks may read theirs and then wait for this one's part.
-ExitCode refused(Crew& crew, Errors errors) {
+ExitCode refused(Run& run, Errors errors) {
+  Crew& crew = *run.crew;
+  if (run.github && crew.rank() == 0) print(refusal(errors, "", run.repeat), Shown{"github", "auto", {}});
   fmt::print(stderr, "{}", gather_parts(crew, tl::unexpected(std::move(errors))).errors);
   return static_cast<ExitCode>(crew.agree(static_cast<int>(ExitCode::usage)));
 }
@@ -464,36 +476,42 @@ ExitCode unwritable(const std::string& why) {
   return ExitCode::internal;
 }
 
+// What is still in a buffer may not get out either.
+int ended(ExitCode code) {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) code = unwritable(std::strerror(errno));
+  return static_cast<int>(code);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Proves what a retry policy promises, measures what it does to a fleet, gates the change.",
                "retrygate");
   app.set_version_flag("--version", fmt::format("retrygate {} ({})", version(), commit()));
   if (argc < 2) {
     fmt::print("{}", overview);
-    return static_cast<int>(ExitCode::usage);
+    return ended(ExitCode::usage);
   }
   app.require_subcommand(1);
-  Run run{repeat_command(argc, argv), enlist()};
+  Run run{repeat_command(argc, argv), enlist(), for_github(argc, argv)};
   for (const auto add : subcommands) add(app, run);
 
   try {
     if (run.crew->size() > 1 && argv[1] != std::string_view("sim"))
       return static_cast<int>(
-          refused(*run.crew, {{{"retrygate-mpi", 0, 0},
-                               fmt::format("{} ranks share the work of `sim` alone", run.crew->size()),
-                               "`retrygate` does everything else"}}));
+          refused(run, {{{"retrygate-mpi", 0, 0},
+                         fmt::format("{} ranks share the work of `sim` alone", run.crew->size()),
+                         "`retrygate` does everything else"}}));
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
-    return static_cast<int>(refused(*run.crew, unknown(app, app.remaining(true))));
+    return static_cast<int>(refused(run, unknown(app, app.remaining(true))));
   } catch (const CLI::RequiredError& fault) {
     // An unknown command is reported as a missing one.
     if (!app.remaining(false).empty())
-      return static_cast<int>(refused(*run.crew, unknown(app, app.remaining(false))));
-    return static_cast<int>(refused(*run.crew, malformed(app, fault)));
+      return static_cast<int>(refused(run, unknown(app, app.remaining(false))));
+    return static_cast<int>(refused(run, malformed(app, fault)));
   } catch (const CLI::Success& asked_for) {
-    return run.crew->rank() == 0 ? app.exit(asked_for) : 0;  // --help, --version
+    if (run.crew->rank() == 0) app.exit(asked_for);  // --help, --version
   } catch (const CLI::ParseError& fault) {
-    return static_cast<int>(refused(*run.crew, malformed(app, fault)));
+    return static_cast<int>(refused(run, malformed(app, fault)));
   } catch (const ProgramFault& fault) {
     fmt::print(stderr, "retrygate: error: {}\n  hint: `retrygate check` finds the least case\n",
                fault.what());
@@ -503,8 +521,7 @@ int run(int argc, char** argv) {
   } catch (const std::system_error& fault) {
     return static_cast<int>(unwritable(fault.code().message()));
   }
-  if (std::fflush(stdout) != 0) run.code = unwritable(std::strerror(errno));
-  return static_cast<int>(run.code);
+  return ended(run.code);
 }
 
 }  // namespace

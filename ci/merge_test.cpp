@@ -67,6 +67,25 @@ TEST(Merge, EveryPartMustBeThereOnceAndWhole) {
   EXPECT_NE(refusal({part(1, 2), part(2, 2, false)}).find("was interrupted"), std::string::npos);
 }
 
+TEST(Merge, AnAlteredSampleIsSeen) {
+  const auto policies = std::vector{*find_policy("full-jitter", {})};
+  const std::string whole = samples_json(
+      {*sweep(policies, {*find_scenario("outage-then-limit", {})}, {1, 2}, {"requests", "completion_s"})});
+  EXPECT_EQ(refusal({{"x.json", whole}}), "");
+  // Any digit of a seed, a digest, a sample or a name.
+  std::size_t altered = 0;
+  const std::size_t end = whole.find("\"sum\"");
+  for (std::size_t i = whole.find("\"cells\""); i < end; ++i) {
+    if (whole[i] < '0' || whole[i] > '9') continue;
+    std::string other = whole;
+    other[i] = whole[i] == '7' ? '8' : '7';
+    const std::string why = refusal({{"x.json", other}});
+    EXPECT_NE(why, "") << other;
+    altered += why.find("these samples were altered") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(altered, 20u);
+}
+
 TEST(Merge, WhatIsNoSampleIsNamedWithItsPlace) {
   const auto file = [](std::string_view seed, std::string_view value) {
     return SampleText{"x.json", fmt::format(R"({{"schema":"retrygate.samples/1","cells":[

@@ -76,9 +76,49 @@ std::string effect_text(const ComparisonRow& row, std::optional<double> value) {
   return value ? number(row, *value) + unit_of(row) : "-";
 }
 
-std::string interval_text(const ComparisonRow& row) {
+std::string interval_text(const ComparisonRow& row, bool with_unit) {
   if (!row.low || !row.high) return "-";
-  return fmt::format("{} .. {}{}", number(row, *row.low), number(row, *row.high), unit_of(row));
+  return fmt::format("{} .. {}{}", number(row, *row.low), number(row, *row.high),
+                     with_unit ? unit_of(row) : "");
+}
+
+std::string saved_by_pairing(std::span<const ComparisonRow* const> rows) {
+  constexpr double worth_a_word = 1.2;
+  std::vector<std::string> times;
+  for (const ComparisonRow* row : rows) {
+    if (row->pairing_gain && *row->pairing_gain >= worth_a_word)
+      times.push_back(fmt::format("{} {:.2g} times", row->metric, *row->pairing_gain));
+  }
+  if (times.empty()) return "";
+  return fmt::format("Both policies met the same seeds; with seeds of its own each would need {} as many.",
+                     fmt::join(times, ", "));
+}
+
+std::vector<CheckBlock> check_blocks(const Report& report) {
+  const auto rank = [](const VerdictRow& row) {
+    if (row.verdict == "broken") return 0;
+    // A subject that does not survive has no other chance.
+    if (is_violation(row)) return row.invariant == "survives" ? 1 : 2;
+    if (row.verdict == "fails") return 3;
+    return row.verdict == "unsure" ? 5 : 4;
+  };
+  std::vector<CheckBlock> blocks;
+  for (const VerdictRow& row : report.verdicts) {
+    if (!is_bad(row) && row.waiver.empty()) continue;
+    const auto same = std::find_if(blocks.begin(), blocks.end(), [&](const CheckBlock& block) {
+      const VerdictRow& other = *block.rows.front();
+      return row.verdict == "unsure" && other.verdict == "unsure" && other.subject == row.subject &&
+             other.counterexample == row.counterexample;
+    });
+    if (same != blocks.end())
+      same->rows.push_back(&row);
+    else
+      blocks.push_back({{&row}});
+  }
+  std::stable_sort(blocks.begin(), blocks.end(), [&](const CheckBlock& a, const CheckBlock& b) {
+    return rank(*a.rows.front()) < rank(*b.rows.front());
+  });
+  return blocks;
 }
 
 std::string share_text(std::optional<double> share) {

@@ -72,10 +72,11 @@ struct ComparisonRow {
   std::string seed_range = {};           // "1..200"
 };
 
-// How a policy differs from the one whose samples are stored: lines of its definition and its promises.
+// How a policy differs from the one that it is compared with: lines of its definition and its promises.
 struct PolicyChange {
   std::string stored, now;  // names
   std::vector<std::string> removed, added;
+  bool in_file = true;  // `stored` is that of a baseline file, else that of the suite or the command line
   bool operator==(const PolicyChange&) const = default;
 };
 
@@ -154,8 +155,9 @@ struct Report {
   std::vector<VerdictRow> verdicts;
   std::vector<CoverageRow> coverage;  // of each subject
   std::vector<ComparisonRow> comparisons;
-  std::vector<PolicyChange> changes;  // since the baseline file was written
+  std::vector<PolicyChange> changes;  // from each baseline to what is compared with it
   std::vector<std::string> blocked;   // why there is no comparison although one was asked for
+  Errors refused;                     // what is wrong with the settings; nothing was run then
   std::vector<std::string> notes;
   std::vector<SampleRow> samples;
   std::vector<MetricMeaning> metrics;
@@ -208,8 +210,16 @@ std::string_view verdict_mark(const ComparisonRow&);
 // "+6.2 %" for a relative effect, "-6.0 pt" for shares, "+40 calls" or "-0.32 s" otherwise; "-" when there is
 // none.
 std::string effect_text(const ComparisonRow&, std::optional<double> value);
-// "-12.2 .. -11.9 %": the unit once; "-" when there is none.
-std::string interval_text(const ComparisonRow&);
+// "-12.2 .. -11.9 %": the unit once, or not at all; "-" when there is none.
+std::string interval_text(const ComparisonRow&, bool with_unit = true);
+// "Pairing by seed saves seeds: ..", of the metrics of one candidate; empty where it saves next to none.
+std::string saved_by_pairing(std::span<const ComparisonRow* const>);
+// What is bad (or waived) of the checks, the cause before what follows from it: failures before what could
+// not be decided, and what could not be decided for one and the same reason together.
+struct CheckBlock {
+  std::vector<const VerdictRow*> rows;  // of one subject and one verdict; several have the same finding
+};
+std::vector<CheckBlock> check_blocks(const Report&);
 std::string share_text(std::optional<double> share);  // "+6.2 %"; "-" when there is none
 // "p = 0.031"; "p < 1e-9" where the digits would only distract, and never "p = 0".
 std::string p_text(double p);

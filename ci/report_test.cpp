@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "ci/exit_code.hpp"
 #include "ci/json_io.hpp"
@@ -63,6 +64,61 @@ TEST(Report, TextStaysWithinEightyColumnsAndEndsWithTheVerdict) {
     EXPECT_NE(text.find(kept), std::string::npos) << kept << "\n" << text;
 }
 
+// Columns stand below each other whatever the names and units; what is too wide for one line has two.
+TEST(Report, ColumnsAreAlignedWhateverStandsInThem) {
+  const auto lines = [](const std::string& metric, const std::string& unit, double effect) {
+    Report report = sample();
+    report.comparisons.push_back(report.comparisons[0]);
+    ComparisonRow& row = report.comparisons[0];
+    row.metric = metric;
+    row.unit = unit;
+    row.effect = row.low = row.high = effect;
+    std::istringstream in(reporters().find("text")->render(report));
+    std::vector<std::string> all;
+    bool inside = false;
+    for (std::string line; std::getline(in, line) && (!inside || !line.empty());) {
+      inside = inside || line.starts_with("  metric");
+      if (inside) all.push_back(line);
+    }
+    return all;
+  };
+  for (const char* const metric : {"requests", "retry_peak_100ms", "spread_attempt_12345_s"}) {
+    for (const auto& [unit, effect] : {std::pair("calls", 1.0), {"requests", -12345.6}, {"s", -1.2e-200}}) {
+      const auto table = lines(metric, unit, effect);
+      ASSERT_TRUE(table.size() == 3 || table.size() == 6) << table.size();
+      const std::size_t interval = table.size() == 3 ? 0 : 1, step = table.size() / 3;
+      for (std::size_t i = 1; i < 3; ++i) {
+        EXPECT_LE(table[i * step].size(), 80u);
+        EXPECT_NE(table[i * step + interval].find(" .. "), std::string::npos) << table[i];
+        EXPECT_EQ(table[i * step + interval].find("FAIL"), table[step + interval].find("FAIL")) << table[i];
+        EXPECT_NE(table[i * step + interval].find("FAIL"), std::string::npos);
+      }
+    }
+  }
+}
+
+// A program that dies leaves much undecided; what it died of comes first, and the rest is one thing.
+TEST(Report, TheCauseStandsBeforeWhatFollowsFromIt) {
+  Report report;
+  for (const char* invariant : {"attempts-exact", "cap-respected", "delay-finite"})
+    report.verdicts.push_back({"exec:./p", invariant, "MUST", "exact", "unsure", "claim", "it died", ""});
+  report.verdicts.push_back({"exec:./p", "no-futile-wait", "SHOULD", "exact", "fails", "claim", "late", "r"});
+  report.verdicts.push_back(
+      {"exec:./p", "survives", "MUST", "exact", "fails", "It never dies.", "died", "r"});
+  report.verdicts.push_back({"exec:./p", "jitter-law", "MUST", "exact", "unsure", "claim", "few draws", ""});
+  for (const char* const format : {"text", "markdown"}) {
+    const std::string text = reporters().find(format)->render(report);
+    const std::size_t cause = text.find("fails: survives") != text.npos ? text.find("fails: survives")
+                                                                        : text.find("fails survives");
+    ASSERT_NE(cause, std::string::npos) << text;
+    EXPECT_LT(cause, text.find("no-futile-wait")) << text;
+    EXPECT_LT(text.find("no-futile-wait"), text.find("unsure: 3 invariants for one reason")) << text;
+    EXPECT_NE(text.find("attempts-exact, cap-respected, delay-finite"), std::string::npos) << text;
+    EXPECT_EQ(text.find("it died"), text.rfind("it died")) << text;
+    EXPECT_NE(text.find("few draws"), std::string::npos) << text;
+  }
+}
+
 TEST(Report, AnUndecidedRunSaysSoInItsLastLineWhateverItsCode) {
   Report report = sample();
   report.code = ExitCode::pass;
@@ -85,6 +141,12 @@ TEST(Layout, ALongCommandIsCutOnlyWhereAShellAllows) {
 }
 
 // Cut anywhere, a text keeps its characters whole.
+TEST(Layout, ANumberKeepsItsPerCent) {
+  EXPECT_EQ(wrapped(std::string(70, 'x') + " to 12.5 %); so", 0),
+            std::string(70, 'x') + " to\n12.5 %); so\n");
+  EXPECT_EQ(wrapped("% alone %", 0), "% alone %\n");
+}
+
 TEST(Layout, NothingIsCutWithinACharacter) {
   const auto whole = [](std::string_view text) {
     const auto json = parse_json(fmt::format("[\"{}\"]", text), "text");

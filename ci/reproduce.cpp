@@ -74,16 +74,15 @@ std::string heading(std::string_view experiment) {
                          side_by_side({{why_column, "why"}}));
 }
 
-// "74 rows: 32 OK, 12 OK-IF, .."
-std::string summary(const std::vector<ClaimRow>& rows) {
-  std::string out = fmt::format("{} rows:", rows.size());
-  for (const Word word :
-       {Word::ok, Word::ok_if, Word::imprecise, Word::inconsistent, Word::wrong, Word::open}) {
+// How many rows there are of each verdict, and what it says.
+std::string totals(const std::vector<ClaimRow>& rows) {
+  std::string out = fmt::format("{} published claims, and what was found:\n\n", rows.size());
+  for (const ClaimWord& word : claim_words()) {
     const auto n = std::count_if(rows.begin(), rows.end(),
-                                 [&](const ClaimRow& r) { return r.verdict == to_string(word); });
-    if (n > 0) out += fmt::format("{} {} {}", out.back() == ':' ? "" : ",", n, to_string(word));
+                                 [&](const ClaimRow& row) { return row.verdict == word.word; });
+    out += fmt::format("{:>4}  {:<12}  {}\n", n, word.word, word.meaning);
   }
-  return out + "\n";
+  return out;
 }
 
 }  // namespace
@@ -120,12 +119,12 @@ Result<std::vector<ClaimRow>> reproduce(const std::string& name, const Seeds& se
 }
 
 std::string claims_text(const std::vector<ClaimRow>& rows) {
-  std::string out;
+  std::string out = totals(rows);
   std::string_view experiment;
   for (const ClaimRow& row : rows) {
     if (row.experiment != experiment) {
       experiment = row.experiment;
-      out += (out.empty() ? "" : "\n\n") + heading(experiment);
+      out += "\n\n" + heading(experiment);
     }
     const std::size_t space = row.claim.find(' ');
     const std::string_view claim = row.claim;
@@ -136,7 +135,7 @@ std::string claims_text(const std::vector<ClaimRow>& rows) {
                                 {ours_column, row.ours}});
     out += side_by_side({{why_column, row.why}});
   }
-  return out + "\n" + summary(rows);
+  return out;
 }
 
 }  // namespace retrygate::ci

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
+#include "policies/base/hash.hpp"
+#include "policies/base/json.hpp"
+
 namespace retrygate::ci {
 namespace {
 
@@ -52,6 +57,25 @@ std::string samples_csv(const SampleTable& table) {
     }
   }
   return out;
+}
+
+std::uint64_t sum_of(const Cell& cell, const std::vector<std::string>& metrics) {
+  std::uint64_t sum = fnv1a("");
+  // As a file holds it: bytes that are no UTF-8 have been replaced there.
+  const auto text = [&](const std::string& t) { sum = fnv1a(write_json(to_value(t), Layout::compact), sum); };
+  const auto bits = [&](std::uint64_t b) { sum = fnv1a(hex(b), sum); };
+  text(cell.policy);
+  text(cell.definition);
+  text(cell.scenario);
+  for (const std::string& param : cell.params) text(param);
+  for (const std::uint64_t seed : cell.seeds) bits(seed);
+  for (const std::uint64_t digest : cell.digests) bits(digest);
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    text(metrics[m]);
+    for (const std::optional<double>& sample : cell.samples[m])
+      sample ? bits(std::bit_cast<std::uint64_t>(*sample)) : text("null");
+  }
+  return sum;
 }
 
 }  // namespace retrygate::ci

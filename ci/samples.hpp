@@ -22,4 +22,8 @@ Result<std::vector<double>> comparable(const std::vector<std::optional<double>>&
 // seed, digest, then one column per metric, empty where it was not reached.
 std::string samples_csv(const SampleTable&);
 
+// Made from all that a file says of a cell, each number by its bits: a file in which one was altered no
+// longer fits its own sum. No protection against intent.
+std::uint64_t sum_of(const Cell&, const std::vector<std::string>& metrics);
+
 }  // namespace retrygate::ci

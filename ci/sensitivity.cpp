@@ -33,16 +33,6 @@ std::string with_settings(const std::string& reference, const std::vector<std::s
   return fmt::format("{}:{}", reference.substr(0, colon), fmt::join(kept, ","));
 }
 
-Result<Setting> parse_setting(std::string_view text) {
-  const std::size_t equals = text.find('='), dots = text.find("..", equals == text.npos ? 0 : equals);
-  if (equals == text.npos || equals == 0 || dots == text.npos || dots == equals + 1 ||
-      dots + 2 == text.size())
-    return failure({"--vary", 1, 1}, fmt::format("'{}' is not of the form key=low..high", text),
-                   "write for example base=50ms..200ms");
-  return Setting{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1, dots - equals - 1)),
-                 "", std::string(text.substr(dots + 2))};
-}
-
 // The policies of the runs, in the order of the design; their errors with what to do about them.
 Result<std::vector<NamedPolicy>> variants(const SensitivityRequest& request,
                                           const std::vector<Setting>& settings,
@@ -170,6 +160,16 @@ Value effect_value(const std::string& name, const stats::Effect& effect,
 }
 
 }  // namespace
+
+Result<Setting> parse_setting(std::string_view text) {
+  const std::size_t equals = text.find('='), dots = text.find("..", equals == text.npos ? 0 : equals);
+  if (equals == text.npos || equals == 0 || dots == text.npos || dots == equals + 1 ||
+      dots + 2 == text.size())
+    return failure({"--vary", 1, 1}, fmt::format("'{}' is not of the form key=low..high", text),
+                   "write for example base=50ms..200ms");
+  return Setting{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1, dots - equals - 1)),
+                 "", std::string(text.substr(dots + 2))};
+}
 
 std::vector<Setting> usual_settings(const SensitivityRequest& request, const NamedPolicy& nominal) {
   const Contract contract = nominal.policy.contract();

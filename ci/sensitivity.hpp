@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policies/named.hpp"
@@ -18,6 +19,9 @@ struct Setting {
   std::string key, low, nominal, high;
   bool operator==(const Setting&) const = default;
 };
+
+// "key=low..high", as --vary has it.
+Result<Setting> parse_setting(std::string_view text);
 
 struct SensitivityRequest {
   std::string policy;  // a reference as find_policy takes it

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include <numeric>
+#include <set>
 
+#include "ci/report.hpp"
 #include "ci/samples.hpp"
 #include "policies/base/json.hpp"
 #include "properties/invariant.hpp"
@@ -58,7 +61,7 @@ class SuiteReader {
     auto baseline = reference ? policy(*reference, table.where("baseline")) : std::nullopt;
     std::vector<NamedPolicy> candidates;
     not_empty(table, "candidates");
-    for (const auto& [candidate, where] : named(table, "candidates")) {
+    for (const auto& [candidate, where] : once(table, "candidates")) {
       if (auto found = policy(candidate, where)) candidates.push_back(std::move(*found));
     }
     std::optional<Over> over;
@@ -89,7 +92,7 @@ class SuiteReader {
   void check(Reader& table, std::vector<CheckTask>& into) {
     CheckTask task;
     std::vector<std::string> names;
-    for (const auto& [subject, where] : named(table, "subjects")) {
+    for (const auto& [subject, where] : once(table, "subjects")) {
       if (subject.starts_with("exec:")) {
         task.programs.push_back(subject);
         task.places[subject] = where;
@@ -99,7 +102,7 @@ class SuiteReader {
         task.subjects.push_back(std::move(*found));
       }
     }
-    for (const auto& [trace, where] : named(table, "traces")) {
+    for (const auto& [trace, where] : once(table, "traces")) {
       task.places[trace] = where;
       task.traces.push_back({trace, (folder_ / trace).string()});
       names.push_back(trace);
@@ -114,6 +117,7 @@ class SuiteReader {
                  "'contract' is for exec:CMD and for traces");
     task.invariants = table.texts("invariants");
     for (const std::string& id : task.invariants) known_invariant(table, "invariants", id);
+    not_again(task, names, table.where());
     for (Reader& waiver : table.tables("waivers")) {
       if (auto read = this->waiver(waiver, task, names)) task.waivers.push_back(std::move(*read));
     }
@@ -152,14 +156,14 @@ class SuiteReader {
   std::vector<Scenario> scenarios(Reader& table, const std::optional<Over>& over,
                                   std::vector<std::vector<Scenario>>& sizes) {
     std::vector<Scenario> all;
-    const auto references = table.texts("scenarios");
+    const auto references = once(table, "scenarios");
     if (!table.has("scenarios"))
       table.fail(table.where(), "this [[compare]] names no scenario",
                  "for example scenarios = [\"outage-then-limit\"]");
     not_empty(table, "scenarios");
     const auto overrides = table.texts("set");
-    for (const std::string& reference : references) {
-      auto found = scenario(reference, overrides, table.where("scenarios"), table.where("set"));
+    for (const auto& [reference, where] : references) {
+      auto found = scenario(reference, overrides, where, table.where("set"));
       if (!found) continue;
       all.push_back(std::move(*found));
       if (!over) continue;
@@ -209,6 +213,42 @@ class SuiteReader {
     for (std::string& text : table.texts(key))
       all.push_back({std::move(text), list != nullptr ? (*list)[all.size()].where : table.where(key)});
     return all;
+  }
+
+  // The same, and what stands in it twice would be judged twice.
+  static std::vector<Name> once(Reader& table, std::string_view key) {
+    std::vector<Name> all;
+    for (Name& one : named(table, key)) {
+      const auto same =
+          std::find_if(all.begin(), all.end(), [&](const Name& other) { return other.text == one.text; });
+      if (same == all.end())
+        all.push_back(std::move(one));
+      else
+        table.fail(one.where, fmt::format("'{}' stands in '{}' already", one.text, key), "name it once");
+    }
+    return all;
+  }
+
+  // A subject that an earlier [[check]] holds against the same invariants and the same contract.
+  void not_again(const CheckTask& task, const std::vector<std::string>& names, const Where& where) {
+    const std::string contract = task.contract ? write_json(task.contract->source, Layout::compact) : "";
+    for (const std::string& name : names) {
+      for (const Checked& earlier : checked_) {
+        if (earlier.subject != name || earlier.contract != contract) continue;
+        const auto twice =
+            std::find_if(task.invariants.begin(), task.invariants.end(), [&](const std::string& id) {
+              return std::find(earlier.invariants.begin(), earlier.invariants.end(), id) !=
+                     earlier.invariants.end();
+            });
+        const bool all = task.invariants.empty() || earlier.invariants.empty();
+        if (!all && twice == task.invariants.end()) continue;
+        complaints_.push_back({where,
+                               fmt::format("'{}' is checked{} in line {} already", name,
+                                           all ? "" : fmt::format(" for {}", *twice), earlier.where.line),
+                               "check it once"});
+      }
+      checked_.push_back({name, contract, task.invariants, where});
+    }
   }
 
   // An empty list says that nothing is to be done: nobody means that, and it would pass.
@@ -282,8 +322,15 @@ class SuiteReader {
 
   static constexpr auto metrics_hint = "for example metrics = { peak_1s = \"10%\", gave_up = \"0.5\" }";
 
+  struct Checked {
+    std::string subject, contract;
+    std::vector<std::string> invariants;  // empty: all
+    Where where;
+  };
+
   std::string path_;
   std::filesystem::path folder_;
+  std::vector<Checked> checked_;
   const Table *policies_, *contracts_, *scenarios_;
   Errors& complaints_;
 };
@@ -390,6 +437,34 @@ Errors method_faults(stats::Deciding method, std::span<const Margin> margins, co
   return errors;
 }
 
+namespace {
+
+// Comparisons that an earlier [[compare]] makes, too.
+void no_comparison_twice(const std::vector<CompareTask>& tasks, Errors& complaints) {
+  std::map<std::string, int> lines;  // of what was asked so far
+  for (const CompareTask& task : tasks) {
+    std::set<std::string> told;
+    for (const NamedPolicy& candidate : task.candidates) {
+      for (const Scenario& scenario : task.scenarios) {
+        for (const Margin& margin : task.margins) {
+          const std::string asked = fmt::format("{} of {} against {} on {}", margin.metric, candidate.name,
+                                                task.baseline.name, world_of(scenario.id, scenario.params));
+          const auto [earlier, fresh] =
+              lines.try_emplace(fmt::format("{}\n{}\n{}\n{}", asked, scenario.definition,
+                                            to_string(task.seeds), to_string(task.asking)),
+                                task.where.line);
+          if (!fresh && told.insert(asked).second)
+            complaints.push_back({task.where,
+                                  fmt::format("{} is compared in line {} already", asked, earlier->second),
+                                  "ask it once: what is asked twice is judged twice"});
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
 Result<Suite> read_suite(const Value& file, const std::string& path) {
   Errors complaints;
   Reader root(file, complaints);
@@ -404,12 +479,32 @@ Result<Suite> read_suite(const Value& file, const std::string& path) {
   SuiteReader reader(path, root, complaints);
   for (Reader& table : root.tables("compare")) reader.compare(table, suite.compare);
   for (Reader& table : root.tables("check")) reader.check(table, suite.check);
+  no_comparison_twice(suite.compare, complaints);
   if (suite.compare.empty() && suite.check.empty() && complaints.empty())
     root.fail(root.where(), "this suite has nothing to do", "give it a [[compare]] or a [[check]]");
   root.finish();
   if (!complaints.empty()) return tl::unexpected(std::move(complaints));
   return suite;
 }
+
+namespace {
+
+// Neither a shipped suite nor a file: those that ship and the TOML files of that folder may have been meant.
+Errors no_such_suite(const std::string& reference) {
+  std::vector<std::string> known;
+  for (const EmbeddedFile& shipped : shipped_suites()) known.emplace_back(shipped.id);
+  const std::filesystem::path folder = std::filesystem::path(reference).parent_path();
+  std::error_code fault;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, fault)) {
+    if (entry.path().extension() == ".toml") known.push_back((folder / entry.path().filename()).string());
+  }
+  std::sort(known.begin(), known.end());
+  return {{{reference, 0, 0},
+           "there is no such suite file" + did_you_mean(reference, {known.begin(), known.end()}),
+           "`retrygate list suites` shows those that ship; `retrygate init` writes a first one"}};
+}
+
+}  // namespace
 
 Result<Suite> find_suite(const std::string& reference) {
   for (const EmbeddedFile& shipped : shipped_suites()) {
@@ -419,6 +514,8 @@ Result<Suite> find_suite(const std::string& reference) {
     if (!file) return tl::unexpected(std::move(file.error()));
     return read_suite(*file, std::string(shipped.path));
   }
+  if (std::error_code fault; !std::filesystem::exists(reference, fault) && !fault)
+    return tl::unexpected(no_such_suite(reference));
   auto file = load_toml(reference);
   if (!file) return tl::unexpected(std::move(file.error()));
   return read_suite(*file, reference);

@@ -49,6 +49,80 @@ TEST(Suite, AnEmptyOneIsRefused) {
       << complaints("compare = []\n");
 }
 
+// What is asked twice would be judged twice, and count twice in the family that Holm corrects for.
+TEST(Suite, WhatIsAskedTwiceIsRefusedWithItsPlaces) {
+  const std::string all = complaints(R"([[compare]]
+baseline = "full-jitter"
+candidates = ["equal-jitter", "decorrelated", "equal-jitter"]
+scenarios = ["outage-then-limit",
+  "outage-then-limit"]
+metrics = { requests = "5%" }
+[[check]]
+subjects = ["full-jitter", "full-jitter"]
+[[check]]
+subjects = ["full-jitter"]
+invariants = ["cap-respected"]
+[[compare]]
+baseline = "full-jitter"
+candidates = ["decorrelated"]
+scenarios = ["outage-then-limit"]
+metrics = { requests = "10%", gave_up = "0.5" }
+)");
+  EXPECT_NE(all.find("s.toml:3:47: error: 'equal-jitter' stands in 'candidates' already"), std::string::npos)
+      << all;
+  EXPECT_NE(all.find("s.toml:5:3: error: 'outage-then-limit' stands in 'scenarios' already"),
+            std::string::npos)
+      << all;
+  EXPECT_NE(all.find("s.toml:8:28: error: 'full-jitter' stands in 'subjects' already"), std::string::npos)
+      << all;
+  EXPECT_NE(all.find("s.toml:9:1: error: 'full-jitter' is checked in line 7 already"), std::string::npos)
+      << all;
+  EXPECT_NE(
+      all.find("s.toml:12:1: error: requests of decorrelated against full-jitter on outage-then-limit is "
+               "compared in line 1 already"),
+      std::string::npos)
+      << all;
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 10) << all;  // five mistakes, a hint each
+}
+
+TEST(Suite, OneSubjectMayBeAskedDifferentThings) {
+  EXPECT_EQ(complaints(R"([contract.a]
+cap = "1s"
+[contract.b]
+cap = "2s"
+[[check]]
+subjects = ["full-jitter"]
+invariants = ["cap-respected"]
+[[check]]
+subjects = ["full-jitter"]
+invariants = ["jitter-law"]
+[[check]]
+subjects = ["exec:true"]
+contract = "a"
+[[check]]
+subjects = ["exec:true"]
+contract = "b"
+[[compare]]
+baseline = "full-jitter"
+candidates = ["decorrelated"]
+scenarios = ["outage-then-limit"]
+metrics = { requests = "10%" }
+[[compare]]
+baseline = "full-jitter"
+candidates = ["decorrelated"]
+scenarios = ["outage-then-limit"]
+set = ["clients=100"]
+metrics = { requests = "10%" }
+[[compare]]
+baseline = "full-jitter"
+candidates = ["decorrelated"]
+scenarios = ["outage-then-limit"]
+question = "better"
+metrics = { requests = "10%" }
+)"),
+            "");
+}
+
 // What is written and empty would compare and check nothing, and pass.
 TEST(Suite, AnEmptyPartIsRefusedWithItsPlace) {
   const std::string all = complaints(R"([[compare]]

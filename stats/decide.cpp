@@ -208,6 +208,11 @@ Result<std::vector<Ruling>> decide(std::span<const Question> questions, Seed see
     if (r.seeds_needed) r.seeds_needed = std::max(*r.seeds_needed, estimated[i].seeds);
   }
   judge_opinions(rulings, p);
+  for (const Ruling& r : rulings) {
+    RG_ASSERT(is_shown(r.method), std::string(r.method));
+    for (const Opinion& opinion : r.opinions)
+      RG_ASSERT(is_shown(opinion.method), std::string(opinion.method));
+  }
   return rulings;
 }
 

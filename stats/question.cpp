@@ -78,12 +78,64 @@ std::optional<Sparse> sparse(const Question& q) {
   return s;
 }
 
+constexpr ShownMethod methods_shown[] = {
+    {"unchanged",
+     "The same policy stands on both sides: there is nothing to test. It passes, unless it was to be "
+     "better."},
+    {"deterministic",
+     "Neither the policies nor the scenario drew a random number: the difference is exact and more seeds add "
+     "nothing."},
+    {"one seed", "One seed of a random world says nothing about the others: inconclusive."},
+    {"constant difference",
+     "Random numbers were drawn, yet all n seeds show the same difference. At most 1 - 0.05^(1/n) of seeds "
+     "can differ (95 %); it is decided by the difference from 59 seeds on, where that share is below 5 %."},
+    {"few seeds differ",
+     "All seeds but a few (fewer than 10, and less than half) show one and the same difference: too few to "
+     "resample. The share of seeds that differ is bounded exactly (Clopper and Pearson 1934), and none of "
+     "them is taken to differ by more than the worst that was seen."},
+    {"bootstrap-t",
+     "Decides from 30 seeds on: the seeds are drawn with replacement 10,000 times, all metrics together, and "
+     "the studentised effect gives the interval and the p value. Efron and Tibshirani, An Introduction to "
+     "the Bootstrap, 1993, section 12.5."},
+    {"Student's t",
+     "The mean of the differences, seed by seed, by Student's t; decides below 30 seeds, and is a second "
+     "opinion above. Student 1908."},
+    {"signed rank",
+     "Wilcoxon's signed rank test of the differences, seed by seed, with their pseudomedian. Wilcoxon 1945, "
+     "Pratt 1959, Hodges and Lehmann 1963."},
+    {"sign flips",
+     "A permutation test of the mean difference: if both policies were alike, each seed's difference could "
+     "as well have the other sign. Fisher 1935, Phipson and Smyth 2010."},
+    {"sign test",
+     "In how many seeds is the candidate worse? The median, by the binomial law. Arbuthnott 1710."},
+    {"paired shares",
+     "For metrics that are 0 or 1 in a seed: the difference of two shares of the same seeds, with exact "
+     "bounds. Tango 1998; Hsueh, Liu and Chen 2001; Berger and Boos 1994."},
+    {"Tango's score",
+     "A score test of the difference of two shares of the same seeds, by the normal law: a second opinion. "
+     "Tango 1998."},
+    {"McNemar",
+     "An exact test that two shares of the same seeds are equal: of the seeds that turned, how many turned "
+     "each way? A second opinion where the margin is 0. McNemar 1947."},
+    {"confidence sequence",
+     "Decides with --until-decided: bounds that hold after every seed at once, so that looking often and "
+     "stopping early makes no mistake likelier. Looks after 50 seeds and every 50 more. Waudby-Smith et al., "
+     "Time-uniform central limit theory and asymptotic confidence sequences, 2024."},
+};
+
 // The share of seeds, at most: exact upper bound at level 1 - a for k of n.
 double share_at_most(std::size_t k, std::size_t n, double a) {
   return beta_upper_quantile(a, static_cast<double>(k) + 1, static_cast<double>(n - k));
 }
 
 }  // namespace
+
+std::span<const ShownMethod> shown_methods() { return methods_shown; }
+
+bool is_shown(std::string_view method) {
+  return std::any_of(std::begin(methods_shown), std::end(methods_shown),
+                     [&](const ShownMethod& one) { return one.name == method; });
+}
 
 std::string_view to_string(Answer answer) {
   switch (answer) {

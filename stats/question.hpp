@@ -49,6 +49,13 @@ struct Question {
 enum class Answer { pass, fail, inconclusive };
 std::string_view to_string(Answer);
 
+// What a report calls the method of a ruling or an opinion, and what it means.
+struct ShownMethod {
+  std::string_view name, meaning;
+};
+std::span<const ShownMethod> shown_methods();
+bool is_shown(std::string_view method);  // is it one of them?
+
 // Another test of the same question, for comparison; it never decides.
 struct Opinion {
   std::string_view method;

@@ -133,6 +133,7 @@ Result<std::vector<Ruling>> decide_so_far(std::span<const Question> questions, c
       now.p_adjusted = adjusted[i];
       if (now.answer == Answer::inconclusive && adjusted[i] <= alpha) now.answer = Answer::fail;
     }
+    RG_ASSERT(is_shown(now.method), std::string(now.method));
     rulings.push_back(std::move(now));
   }
   return rulings;

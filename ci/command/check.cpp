@@ -27,7 +27,7 @@ ExitCode check(CheckOptions options, const std::string& command) {
                       "--contract is for exec:CMD and --trace"});
   if (options.request.replay && (options.subjects.size() != 1 || !options.trace.empty()))
     errors.push_back({{"--replay", 1, 1}, "a token is about one subject", "name that subject alone"});
-  if (!errors.empty()) return refuse(errors);
+  if (!errors.empty()) return refuse(errors, options.shown);
   options.request.inconclusive = inconclusive(options.shown);
   if (!options.no_save) options.request.cases_file = ".retrygate/cases.json";
   // On the screen before smaller cases are tried: one of those may take long, or the program down with it.
@@ -36,13 +36,13 @@ ExitCode check(CheckOptions options, const std::string& command) {
     fmt::print(stderr, "{}: {} fails: {}\n", subject, invariant, unshrunk);
   };
   auto report = check_policies(subjects, options.request);
-  if (!report) return refuse(report.error());
+  if (!report) return refuse(report.error(), options.shown);
   const auto outside = check_programs(programs, contract, options.request);
-  if (!outside) return refuse(outside.error());
+  if (!outside) return refuse(outside.error(), options.shown);
   append(*report, *outside);
   if (!options.trace.empty()) {
     const auto recorded = check_recording(options.trace, contract, options.request);
-    if (!recorded) return refuse(recorded.error());
+    if (!recorded) return refuse(recorded.error(), options.shown);
     append(*report, *recorded);
   }
   const auto fails = [](const VerdictRow& row) { return row.verdict == "fails"; };

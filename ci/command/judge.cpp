@@ -29,8 +29,20 @@ Errors write_reports(const GateRun& result, const std::string& folder) {
   for (const Reporter& reporter : reporters()) {
     if (!reporter.file.empty()) write(reporter.file, reporter.render(result.report));
   }
-  write("samples.json", samples_json(result.samples));
+  if (result.report.refused.empty()) write("samples.json", samples_json(result.samples));
   return errors;
+}
+
+// What is wrong, wherever a run's report would have gone.
+ExitCode refuse_run(const Errors& errors, const Shown& shown, const std::string& out,
+                    const std::string& suite, const std::string& command) {
+  // A folder that cannot be written is one mistake more.
+  Errors all = errors;
+  if (!out.empty()) {
+    for (Error& error : write_reports({refusal(errors, suite, command), {}}, out))
+      all.push_back(std::move(error));
+  }
+  return refuse(all, shown);
 }
 
 // A suite's run as a report: on the terminal, and as files where asked.
@@ -44,7 +56,7 @@ ExitCode report_on(const Suite& suite, GateOptions options, const Shown& shown, 
     };
     result = run_gate(suite, options);
   }
-  if (!result) return refuse(result.error());
+  if (!result) return refuse_run(result.error(), shown, out, suite.name, command);
   result->report.run.command = command;
   // Written before anything is shown: the last line says how the program ends.
   if (!out.empty()) {
@@ -71,13 +83,13 @@ std::optional<Margin> read_metric(const std::string& text, Errors& errors) {
 
 ExitCode gate(const GateCommand& options, const std::string& command) {
   const auto suite = find_suite(options.suite);
-  if (!suite) return refuse(suite.error());
+  if (!suite) return refuse_run(suite.error(), options.shown, options.out, options.suite, command);
   GateOptions gate{inconclusive(options.shown), options.threads, options.baseline};
   if (options.until_decided) gate.budget = options.budget;
   gate.today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
   if (!options.update) return report_on(*suite, gate, options.shown, options.out, command, options.progress);
   const auto told = update_baseline(*suite, gate);
-  if (!told) return refuse(told.error());
+  if (!told) return refuse(told.error(), options.shown);
   fmt::print("{}", *told);
   return ExitCode::pass;
 }
@@ -111,7 +123,7 @@ ExitCode compare(const CompareCommand& options, const std::string& command) {
     errors.push_back({{"--until-decided", 1, 1},
                       "no metric has a margin, so nothing can be decided",
                       "give one, for example --metric peak_1s:10%"});
-  if (!errors.empty()) return refuse(errors);
+  if (!errors.empty()) return refuse_run(errors, options.shown, options.out, "compare", command);
   if (!options.over.empty())
     return compare_growth(
         {*baseline, candidates, {}, {}, seeds->values(), {}, options.threads},

@@ -5,12 +5,23 @@
 #include <cstdio>
 
 #include "ci/terminal.hpp"
+#include "ci/version.hpp"
 
 namespace retrygate::ci {
 
 ExitCode refuse(const Errors& errors) {
   fmt::print(stderr, "{}", to_string(errors));
   return ExitCode::usage;
+}
+
+Report refusal(const Errors& errors, const std::string& suite, const std::string& command) {
+  Report report;
+  report.run.version = version();
+  report.run.suite = suite;
+  report.run.command = command;
+  report.refused = errors;
+  report.code = ExitCode::usage;
+  return report;
 }
 
 std::optional<Duration> read_duration(const std::string& text, const std::string& option, Errors& errors) {
@@ -38,6 +49,11 @@ Inconclusive inconclusive(const Shown& shown) {
 void print(const Report& report, const Shown& shown) {
   const std::string text = reporters().find(shown.format)->render(report);
   fmt::print("{}", shown.format == "text" && wants_colour(shown.color) ? coloured(text) : text);
+}
+
+ExitCode refuse(const Errors& errors, const Shown& shown) {
+  if (shown.format == "github") print(refusal(errors, "", ""), shown);
+  return refuse(errors);
 }
 
 }  // namespace retrygate::ci

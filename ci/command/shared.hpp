@@ -12,6 +12,8 @@ namespace retrygate::ci {
 
 // Prints what is wrong with the command line or a file.
 ExitCode refuse(const Errors&);
+// The same as a report, for readers of reports.
+Report refusal(const Errors&, const std::string& suite, const std::string& command);
 
 // A duration given as an option; complaints go to the errors.
 std::optional<Duration> read_duration(const std::string& text, const std::string& option, Errors&);
@@ -25,5 +27,7 @@ struct Shown {
 };
 Inconclusive inconclusive(const Shown&);
 void print(const Report&, const Shown&);
+// Prints what is wrong; on GitHub also beside the line of the file.
+ExitCode refuse(const Errors&, const Shown&);
 
 }  // namespace retrygate::ci

@@ -1,6 +1,7 @@
 // Replays the corpus, and a few thousand deterministic mutations of it, in a process of its own with bounds
 // on time and memory: what the fuzzer once found stays found, and a reader that crashes, hangs or grows on
 // nearly valid bytes shows without the fuzzer.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -115,6 +117,19 @@ TEST_P(Fuzz, CorpusAndItsMutationsAreRead) {
     }
   }
   EXPECT_EQ(casualty(texts, [](const std::string& text) { GetParam().read(text); }), "");
+}
+
+// A folder that no target reads would never be replayed.
+TEST(FuzzTargets, AreTheFoldersOfTheCorpusAndOfTheReadme) {
+  const auto readme = read_file((std::filesystem::path(RETRYGATE_SOURCE_DIR) / "ci/README.md").string());
+  std::set<std::string> folders, ids;
+  for (const auto& entry : std::filesystem::directory_iterator(corpus))
+    folders.insert(entry.path().filename().string());
+  for (const FuzzTarget& target : fuzz_targets()) {
+    ids.emplace(target.id);
+    EXPECT_NE(readme->find(fmt::format("`{}`", target.id)), std::string::npos) << target.id;
+  }
+  EXPECT_EQ(folders, ids);
 }
 
 // What it would look like.

@@ -1,19 +1,27 @@
 #include "ci/fuzz/targets.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <string>
 
 #include "ci/baseline.hpp"
 #include "ci/growth.hpp"
 #include "ci/json_io.hpp"
 #include "ci/merge.hpp"
+#include "ci/saved_cases.hpp"
+#include "ci/sensitivity.hpp"
+#include "ci/stats_command.hpp"
 #include "ci/suite.hpp"
 #include "policies/base/json.hpp"
 #include "policies/contract.hpp"
 #include "policies/external.hpp"
+#include "policies/find_contract.hpp"
 #include "policies/importers/importer.hpp"
 #include "policies/named.hpp"
 #include "policies/retry_after.hpp"
 #include "policies/trace.hpp"
+#include "properties/token.hpp"
 #include "sim/law.hpp"
 #include "sim/metrics.hpp"
 #include "sim/scenario.hpp"
@@ -29,6 +37,15 @@ const Table* table_at(const Value& value, std::string_view key) {
     if (member.key == key) return std::get_if<Table>(&member.value.data);
   }
   return nullptr;
+}
+
+// The path of a file in memory that holds these bytes: for readers of files. The next one takes its place.
+std::string in_a_file(std::string_view bytes) {
+  static const int file = ::memfd_create("fuzz", MFD_CLOEXEC);
+  RG_ASSERT(file >= 0 && ::ftruncate(file, 0) == 0 &&
+                ::pwrite(file, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
+            "a file in memory");
+  return "/proc/self/fd/" + std::to_string(file);
 }
 
 // Every kind of table that a TOML file of a user may hold.
@@ -81,6 +98,39 @@ void protocol(std::string_view bytes) {
 void trace(std::string_view bytes) { (void)parse_trace(bytes, "fuzz.csv", Duration::seconds(60)); }
 
 void outages(std::string_view bytes) { (void)parse_outages(bytes, "fuzz.csv"); }
+
+// The calls of `arrivals = "trace"`.
+void arrivals(std::string_view bytes) {
+  const Value scenario =
+      to_value(Table{member("horizon", std::string("60s")), member("arrivals", std::string("trace")),
+                     member("trace", in_a_file(bytes))});
+  (void)read_scenario("fuzz", scenario);
+}
+
+// The columns of `stats TEST FILE.csv`.
+void columns(std::string_view bytes) { (void)stats_of_files({"descriptive", {in_a_file(bytes)}, {}}, true); }
+
+void cases(std::string_view bytes) {
+  const auto saved = SavedCases::read(in_a_file(bytes));
+  if (saved) (void)saved->of("full-jitter");
+}
+
+void token(std::string_view bytes) {
+  (void)read_token(bytes, "full-jitter", {});
+  const auto read = parse_token(bytes);
+  if (read) RG_ASSERT(parse_token(to_string(*read)) == read, to_string(*read));
+}
+
+// How policies, scenarios, contracts and suites are named. What names a file is left out: it would be one of
+// this machine's. Naming a program runs nothing.
+void reference(std::string_view bytes) {
+  const std::string text(bytes);
+  if (text.starts_with("exec:")) (void)find_policy(text, {"--policy", 1, 1});
+  if (bytes.find_first_of("/#.") != std::string_view::npos) return;
+  (void)find_policy(text, {"--policy", 1, 1});
+  (void)find_scenario(text, {"--scenario", 1, 1});
+  if (text.starts_with('{')) (void)find_contract(text, {"--contract", 1, 1});
+}
 
 void import(std::string_view bytes) {
   for (const Importer& importer : importers()) {
@@ -149,6 +199,7 @@ void overrides(std::string_view bytes) {
 void words(std::string_view bytes) {
   if (const auto seeds = parse_seeds(bytes, {})) RG_ASSERT(seeds->count() >= 1, std::string(bytes));
   if (const auto over = parse_over(bytes, {})) RG_ASSERT(over->sizes.size() >= 2, std::string(bytes));
+  if (const auto vary = parse_setting(bytes)) RG_ASSERT(!vary->key.empty(), std::string(bytes));
   if (const auto shard = parse_shard(bytes, {})) RG_ASSERT(shard->index <= shard->count, std::string(bytes));
   for (const char* metric : {"completion_s", "gave_up"}) {
     if (const auto margin = parse_margin(metric, bytes, {}))
@@ -172,7 +223,10 @@ void samples(std::string_view bytes) {
 }
 
 constexpr FuzzTarget targets[] = {
+    {"arrivals", &arrivals},
     {"baseline", &baseline},
+    {"cases", &cases},
+    {"columns", &columns},
     {"contract", &contract},
     {"duration", &duration},
     {"import", &import},
@@ -180,10 +234,12 @@ constexpr FuzzTarget targets[] = {
     {"outages", &outages},
     {"overrides", &overrides},
     {"protocol", &protocol},
+    {"reference", &reference},
     {"retry-after", &retry_after},
     {"samples", &samples},
     {"stats-case", &stats_case},
     {"suite", &suite},
+    {"token", &token},
     {"toml", &toml},
     {"trace", &trace},
     {"words", &words},

@@ -131,7 +131,7 @@ inline std::string without_last_digits(std::string_view text) {
 
 // "19 hold, 16 not promised" as "NN hold, NN not promised": a new invariant changes these numbers everywhere.
 inline std::string without_counts(std::string text) {
-  for (const std::string_view after : {" hold, ", " not promised, "}) {
+  for (const std::string_view after : {" hold", " not promised"}) {
     for (std::size_t at = text.find(after); at != std::string::npos; at = text.find(after, at + 1)) {
       for (std::size_t i = at; i > 0 && std::isdigit(static_cast<unsigned char>(text[i - 1])) != 0; --i)
         text[i - 1] = 'N';

@@ -51,7 +51,8 @@ std::string lines(std::string_view kind, std::vector<Annotation> all) {
     const Annotation& a = all[i];
     const bool counted = i + 1 == most_of_a_kind && all.size() > most_of_a_kind;
     std::string place;
-    if (a.where.file.ends_with(".toml"))
+    if (a.where.line > 0 && !a.where.file.starts_with("--") &&
+        std::filesystem::path(a.where.file).has_extension())
       place = fmt::format("file={},line={},col={},",
                           property(std::filesystem::path(a.where.file).lexically_normal().generic_string()),
                           std::max(1, a.where.line), std::max(1, a.where.column));
@@ -86,9 +87,15 @@ std::string github_document(const Report& report) {
     if (row.verdict == "fail") errors.push_back(a);
     if (row.verdict == "inconclusive") warnings.push_back(a);
   }
+  for (const Error& error : report.refused)
+    errors.push_back({1e9, "retrygate: wrong settings",
+                      fmt::format("{}: {}{}", to_string(error.where), error.message,
+                                  error.hint.empty() ? "" : " (" + error.hint + ")"),
+                      error.where});
   for (const std::string& why : report.blocked) warnings.push_back({1e9, "no comparison", why, {}});
   return lines("error", std::move(errors)) + lines("warning", std::move(warnings)) +
-         fmt::format("::notice title=retrygate::{} (exit {})\n", verdict_word(report),
+         fmt::format("::{} title=retrygate::{} (exit {})\n",
+                     report.code == ExitCode::internal ? "error" : "notice", verdict_word(report),
                      static_cast<int>(report.code));
 }
 

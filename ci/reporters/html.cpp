@@ -59,6 +59,9 @@ std::string reason(const Report& report) {
     parts.push_back(fmt::format("{} broken (first: {} by {})",
                                 plural(fails.size(), "promise is", "promises are"),
                                 html(fails.front()->invariant), html(fails.front()->subject)));
+  if (!report.refused.empty())
+    parts.push_back(plural(report.refused.size(), "setting is", "settings are") +
+                    " wrong, and nothing was run");
   if (!report.blocked.empty()) parts.push_back("there is no baseline that can be compared");
   if (!open.empty())
     parts.push_back(fmt::format("{} of {} not decided by these seeds", open.size(),
@@ -370,15 +373,19 @@ Section sensitivity_section(const Report& report) {
 }
 
 Section changes(const Report& report) {
-  Section section{"changes", "Changes since the baseline was stored", {}};
+  Section section{"changes", "What changes in the policies", {}};
   for (const PolicyChange& change : report.changes) {
-    section.content += fmt::format("<h3>{} is now {}</h3>\n<ul>\n", html(change.stored), html(change.now));
+    section.content += fmt::format("<h3>From {}{} to {}</h3>\n<ul>\n", html(change.stored),
+                                   change.in_file ? " (stored)" : "", html(change.now));
     for (const std::string& line : change.removed)
       section.content += fmt::format("<li><del>{}</del> (was)</li>\n", html(line));
     for (const std::string& line : change.added)
       section.content += fmt::format("<li><ins>{}</ins> (now)</li>\n", html(line));
     section.content += "</ul>\n";
   }
+  constexpr std::size_t at_once = 3;
+  if (report.changes.size() > at_once)
+    section.content = folded(plural(report.changes.size(), "policy", "policies"), section.content);
   return section;
 }
 
@@ -412,6 +419,9 @@ Section provenance(const Report& report) {
 
 std::string notices(const Report& report) {
   std::string out;
+  for (const Error& error : report.refused)
+    out += fmt::format("<p class=\"notice\"><strong>{}</strong>: {}{}</p>\n", html(to_string(error.where)),
+                       html(error.message), error.hint.empty() ? "" : " (" + html(error.hint) + ")");
   for (const std::string& why : report.blocked)
     out += fmt::format("<p class=\"notice\"><strong>No comparison</strong>: {}</p>\n", html(why));
   for (const std::string& note : report.notes) out += "<p>" + html(note) + "</p>\n";
@@ -452,10 +462,11 @@ std::string html_document(const Report& report) {
   const std::vector<Group> groups = groups_of(report);
   std::vector<Section> sections;
   if (!groups.empty()) sections.push_back({"overview", "At a glance", overview(groups)});
+  if (Section change = changes(report); !change.content.empty()) sections.push_back(std::move(change));
   for (std::size_t g = 0; g < groups.size(); ++g)
     sections.push_back(comparisons_section(report, g, groups[g], budget));
   for (Section& section : std::vector{storms(report, budget), growth_section(report), checks_section(report),
-                                      envelopes(report, budget), sensitivity_section(report), changes(report),
+                                      envelopes(report, budget), sensitivity_section(report),
                                       Section{"notes", "Notes", notices(report)}, provenance(report)}) {
     if (!section.content.empty()) sections.push_back(std::move(section));
   }

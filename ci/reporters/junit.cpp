@@ -1,5 +1,5 @@
 // The report as JUnit XML: one case per subject and invariant, and per scenario, candidate and metric. What
-// is undecided is skipped with its reason, never a failure.
+// is undecided is skipped with its reason, never a failure; what is wrong with the settings is an error.
 #include <fmt/format.h>
 
 #include <set>
@@ -91,6 +91,8 @@ std::string junit_document(const Report& report) {
                                  ? ""
                                  : "\nrepeat: " + report.run.command));
   }
+  for (const Error& error : report.refused)
+    suite(suites, "settings").add("settings", to_string(error.where), "error", error.message, error.hint);
   for (const std::string& why : report.blocked)
     suite(suites, "baseline").add("baseline", "comparable", "skipped", "no comparison", why);
 

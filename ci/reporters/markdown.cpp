@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ci/layout.hpp"
 #include "ci/report.hpp"
@@ -95,27 +96,20 @@ std::string sensitivity_tables(const Report& report) {
                     lines.text());
 }
 
-// What it saves that both policies meet the same seeds, once per candidate and scenario.
+// What it saves that both policies meet the same seeds, per candidate and scenario.
 std::string pairing(const Report& report) {
-  Lines lines(for_the_rest);
-  std::string line, last;
+  std::vector<std::pair<std::string, std::vector<const ComparisonRow*>>> blocks;
   for (const ComparisonRow& row : report.comparisons) {
-    if (!row.pairing_gain) continue;
-    const std::string now = fmt::format(
-        "\n{} on {}: both policies met the same seeds. Without that the same certainty would take so many "
-        "times "
-        "the seeds: ",
-        plain(row.candidate), plain(world_of(row)));
-    if (now != last) {
-      lines.add(line);
-      line = last = now;
-    } else {
-      line += ", ";
-    }
-    line += fmt::format("{} {:.2g}", plain(row.metric), *row.pairing_gain);
+    const std::string name = fmt::format("{} on {}", plain(row.candidate), plain(world_of(row)));
+    if (blocks.empty() || blocks.back().first != name) blocks.push_back({name, {}});
+    blocks.back().second.push_back(&row);
   }
-  lines.add(line);
-  return line.empty() ? "" : lines.text().substr(1) + "\n\n";
+  Lines lines(for_the_rest);
+  for (const auto& [name, rows] : blocks) {
+    if (const std::string saved = saved_by_pairing(rows); !saved.empty())
+      lines.add(fmt::format("{}: {}\n\n", name, plain(saved)));
+  }
+  return lines.text();
 }
 
 std::string comparisons_tables(const Report& report) {
@@ -143,18 +137,22 @@ std::string checks_tables(const Report& report) {
   std::size_t held = 0;
   for (const VerdictRow& row : report.verdicts) held += row.verdict == "holds" ? 1 : 0;
   Lines lines(for_checks);
-  for (const bool violations : {true, false}) {
-    for (const VerdictRow& row : report.verdicts) {
-      if (violations != (is_violation(row) || row.verdict == "broken")) continue;
-      if (!is_bad(row) && row.waiver.empty()) continue;
-      std::string line = fmt::format("- **{}** {} {}: {} {}{}\n", plain(row.subject), plain(row.verdict),
-                                     plain(row.invariant), plain(row.claim), brief(row.counterexample),
-                                     row.waiver.empty() ? "" : plain(" (waived " + row.waiver + ")"));
-      if (is_bad(row) && !row.elsewhere.empty())
-        line += fmt::format("  Elsewhere: {}.\n", plain(row.elsewhere));
-      if (!row.repeat.empty()) line += fmt::format("  Repeat: {}\n", code(row.repeat));
-      lines.add(line);
+  for (const CheckBlock& block : check_blocks(report)) {
+    const VerdictRow& row = *block.rows.front();
+    if (block.rows.size() > 1) {
+      std::string ids;
+      for (const VerdictRow* one : block.rows) ids += (ids.empty() ? "" : ", ") + plain(one->invariant);
+      lines.add(fmt::format("- **{}** {}: {} invariants for one reason: {} ({})\n", plain(row.subject),
+                            plain(row.verdict), block.rows.size(), brief(row.counterexample), ids));
+      continue;
     }
+    std::string line = fmt::format("- **{}** {} {}: {} {}{}\n", plain(row.subject), plain(row.verdict),
+                                   plain(row.invariant), plain(row.claim), brief(row.counterexample),
+                                   row.waiver.empty() ? "" : plain(" (waived " + row.waiver + ")"));
+    if (is_bad(row) && !row.elsewhere.empty())
+      line += fmt::format("  Elsewhere: {}.\n", plain(row.elsewhere));
+    if (!row.repeat.empty()) line += fmt::format("  Repeat: {}\n", code(row.repeat));
+    lines.add(line);
   }
   return fmt::format("\n{} of {} checks hold; the rest is not promised or listed here.\n\n", held,
                      report.verdicts.size()) +
@@ -191,20 +189,43 @@ std::string growth_tables(const Report& report) {
   return lines.empty() ? "" : folded("How the policies grow, which is not judged", lines.text());
 }
 
+std::string refused_lines(const Report& report) {
+  if (report.refused.empty()) return "";
+  Lines lines(for_the_rest);
+  for (const Error& error : report.refused)
+    lines.add(fmt::format("- {}: {}{}\n", code(to_string(error.where)), brief(error.message),
+                          error.hint.empty() ? "" : " (" + brief(error.hint) + ")"));
+  return "\nNothing was run, because the settings are wrong:\n\n" + lines.text();
+}
+
+std::string blocked_lines(const Report& report) {
+  Lines lines(for_the_rest);
+  for (const std::string& why : report.blocked)
+    lines.add(fmt::format("\n**No comparison**: {}\n", brief(why)));
+  return lines.text();
+}
+
+// What the change is stands before what it does.
+std::string changes_lines(const Report& report) {
+  Lines lines(for_the_rest);
+  for (const PolicyChange& change : report.changes) {
+    std::string one = fmt::format("\nFrom {}{} to {}:\n\n", plain(change.stored),
+                                  change.in_file ? " (stored)" : "", plain(change.now));
+    for (const std::string& line : change.removed) one += fmt::format("- was: {}\n", plain(line));
+    for (const std::string& line : change.added) one += fmt::format("- now: {}\n", plain(line));
+    lines.add(one);
+  }
+  constexpr std::size_t at_once = 3;
+  return report.changes.size() > at_once ? folded("What changes in the policies", lines.text())
+                                         : lines.text();
+}
+
 std::string markdown_document(const Report& report) {
   std::string out = fmt::format("## retrygate: {}\n\n{}\n", verdict_word(report), brief(report.run.suite));
   if (!report.run.summary.empty()) out += "\n" + brief(report.run.summary) + "\n";
+  out += refused_lines(report) + blocked_lines(report) + changes_lines(report);
   if (!report.comparisons.empty()) out += comparisons_tables(report) + sensitivity_tables(report);
   out += growth_tables(report);
-  Lines rest(for_the_rest);
-  for (const std::string& why : report.blocked)
-    rest.add(fmt::format("\n**No comparison**: {}\n", brief(why)));
-  for (const PolicyChange& change : report.changes) {
-    rest.add(fmt::format("\n{} against the stored {}:\n\n", plain(change.now), plain(change.stored)));
-    for (const std::string& line : change.removed) rest.add(fmt::format("- was: {}\n", plain(line)));
-    for (const std::string& line : change.added) rest.add(fmt::format("- now: {}\n", plain(line)));
-  }
-  out += rest.text();
   if (!report.verdicts.empty()) out += checks_tables(report);
   if (!report.coverage.empty()) out += coverage(report);
   Lines notes(for_the_rest);

@@ -98,7 +98,19 @@ std::string sarif_document(const Report& report) {
   }
   const Table driver = {entry("name", "retrygate"), entry("version", report.run.version),
                         member("rules", std::move(rules))};
-  const Table run = {member("tool", Table{member("driver", driver)}), member("results", std::move(results))};
+  Table run = {member("tool", Table{member("driver", driver)}), member("results", std::move(results))};
+  if (!report.refused.empty()) {
+    Array notifications;
+    for (const Error& error : report.refused)
+      notifications.push_back(
+          to_value(Table{entry("level", "error"),
+                         {"message", {}, sarif_message(error.message)},
+                         member("locations", Array{location(error.where, to_string(error.where))})}));
+    run.push_back(
+        member("invocations",
+               Array{to_value(Table{member("executionSuccessful", false),
+                                    member("toolConfigurationNotifications", std::move(notifications))})}));
+  }
   const Table log = {entry("$schema", "https://json.schemastore.org/sarif-2.1.0.json"),
                      entry("version", "2.1.0"), member("runs", Array{to_value(run)})};
   return write_json(to_value(log)) + "\n";

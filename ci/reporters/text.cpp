@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "ci/growth.hpp"
@@ -33,37 +32,59 @@ std::string coverage_lines(const Report& report) {
   return out;
 }
 
+// "19 hold, 1 fails, 13 unsure, 16 not promised"
+std::string tally(const Report& report, const std::string& subject) {
+  std::string out;
+  for (const std::string_view verdict :
+       {"holds", "deviates", "waived", "broken", "fails", "unsure", "not-promised"}) {
+    const auto n = std::count_if(report.verdicts.begin(), report.verdicts.end(), [&](const VerdictRow& row) {
+      return row.subject == subject && row.verdict == verdict;
+    });
+    const std::string_view word = verdict == "holds"          ? "hold"
+                                  : verdict == "not-promised" ? "not promised"
+                                                              : verdict;
+    if (n > 0 || verdict == "holds" || verdict == "not-promised")
+      out += out.empty() ? fmt::format("{:>2} {}", n, word) : fmt::format(", {} {}", n, word);
+  }
+  return out;
+}
+
+std::string block_of(const CheckBlock& block) {
+  const VerdictRow& row = *block.rows.front();
+  std::string out = "\n";
+  if (block.rows.size() > 1) {
+    std::string ids;
+    for (const VerdictRow* one : block.rows) ids += (ids.empty() ? "" : ", ") + one->invariant;
+    out += wrapped(
+        fmt::format("{} {}: {} invariants for one reason", row.subject, row.verdict, block.rows.size()), 2);
+    return out + wrapped("    found: ", row.counterexample, 6) + wrapped("    which: ", ids, 6);
+  }
+  out += wrapped(
+      fmt::format("{} {}: {} ({}, {})", row.subject, row.verdict, row.invariant, row.level, row.evidence), 2);
+  out += wrapped("    promised: ", row.claim, 6);
+  if (!row.counterexample.empty()) out += wrapped("    found: ", row.counterexample, 6);
+  if (!row.elsewhere.empty()) out += wrapped("    elsewhere: ", row.elsewhere, 6);
+  if (!row.unshrunk.empty()) out += wrapped("    first met: ", row.unshrunk, 6);
+  if (!row.waiver.empty()) out += wrapped("waived " + row.waiver, 4);
+  if (!row.repeat.empty()) out += command_lines("    repeat: ", row.repeat, 6);
+  return out;
+}
+
 std::string checks_lines(const Report& report) {
-  struct Tally {
-    std::size_t held = 0, not_promised = 0, other = 0;
-  };
-  std::map<std::string, Tally> by_subject;
-  std::string bad;
+  constexpr std::size_t widest = 28;
+  std::vector<std::string> subjects;
+  std::size_t width = 0;
   for (const VerdictRow& row : report.verdicts) {
-    Tally& tally = by_subject[row.subject];
-    if (row.verdict == "holds")
-      ++tally.held;
-    else if (row.verdict == "not-promised")
-      ++tally.not_promised;
-    else
-      ++tally.other;
-    if (!is_bad(row) && row.waiver.empty()) continue;
-    bad += "\n" + wrapped(fmt::format("{} {}: {} ({}, {})", row.subject, row.verdict, row.invariant,
-                                      row.level, row.evidence),
-                          2);
-    bad += wrapped("    promised: ", row.claim, 6);
-    if (!row.counterexample.empty()) bad += wrapped("    found: ", row.counterexample, 6);
-    if (!row.elsewhere.empty()) bad += wrapped("    elsewhere: ", row.elsewhere, 6);
-    if (!row.unshrunk.empty()) bad += wrapped("    first met: ", row.unshrunk, 6);
-    if (!row.waiver.empty()) bad += wrapped("waived " + row.waiver, 4);
-    if (!row.repeat.empty()) bad += command_lines("    repeat: ", row.repeat, 6);
+    if (std::find(subjects.begin(), subjects.end(), row.subject) == subjects.end())
+      subjects.push_back(row.subject);
+    width = std::max(width, std::min(widest, shortened(row.subject, widest).size()));
   }
   std::string out = "\nPromises\n";
-  for (const auto& [subject, tally] : by_subject) {
-    out += fmt::format("  {:<28} {:>2} hold, {:>2} not promised, {:>2} other\n", shortened(subject, 28),
-                       tally.held, tally.not_promised, tally.other);
-  }
-  return out + bad + (report.coverage.empty() ? "" : "\n" + coverage_lines(report));
+  for (const std::string& subject : subjects)
+    out += wrapped(fmt::format("  {:<{}}  ", shortened(subject, widest), width), tally(report, subject),
+                   width + 4);
+  for (const CheckBlock& block : check_blocks(report)) out += block_of(block);
+  return out + (report.coverage.empty() ? "" : "\n" + coverage_lines(report));
 }
 
 std::string heading(const ComparisonRow& row) {
@@ -72,53 +93,85 @@ std::string heading(const ComparisonRow& row) {
                  0);
 }
 
-std::string line(std::string_view metric, std::string_view baseline, std::string_view candidate,
-                 std::string_view effect, std::string_view interval, std::string_view margin,
-                 std::string_view verdict) {
-  std::string head = fmt::format("  {:<16} {:>8} {:>9} {:>10}", metric, baseline, candidate, effect);
-  std::string tail = fmt::format("  {:<16}", interval);
-  if (!margin.empty()) tail += fmt::format(" {:>6}  {}", margin, verdict);
-  tail.erase(tail.find_last_not_of(' ') + 1);
-  // What does not fit goes on the next line, under the effect as far as there is room.
-  if (head.size() + tail.size() > columns)
-    head += "\n" + std::string(std::min<std::size_t>(38, columns - std::min(columns, tail.size())), ' ');
-  return head + tail + "\n";
+// One line of the table of a candidate in a scenario.
+struct Cells {
+  std::string metric, baseline, candidate, effect, interval, margin, verdict;
+};
+
+Cells cells_of(const ComparisonRow& row, bool with_unit) {
+  return {row.metric,
+          mean_text(row.baseline_mean),
+          mean_text(row.candidate_mean),
+          effect_text(row, row.effect),
+          interval_text(row, with_unit),
+          row.margin,
+          row.margin.empty() ? "" : std::string(verdict_mark(row))};
+}
+
+// As wide as its widest cells. Where that is too much, the unit stands in the effect alone; where it still
+// is, the interval and what follows go on a second line.
+std::string comparison_table(const std::vector<const ComparisonRow*>& rows) {
+  const bool judged =
+      std::any_of(rows.begin(), rows.end(), [](const auto* row) { return !row->margin.empty(); });
+  const auto laid_out = [&](bool with_unit, bool two_lines) {
+    std::vector<Cells> lines = {
+        {"metric", "baseline", "candidate", "effect", "90 % interval", judged ? "margin" : "", ""}};
+    for (const ComparisonRow* row : rows) lines.push_back(cells_of(*row, with_unit));
+    const auto width = [&](std::string Cells::*cell) {
+      std::size_t most = 0;
+      for (const Cells& one : lines) most = std::max(most, (one.*cell).size());
+      return most;
+    };
+    std::string out;
+    for (const Cells& one : lines) {
+      const std::string head =
+          fmt::format("  {:<{}}  {:>{}}  {:>{}}  {:>{}}", one.metric, width(&Cells::metric), one.baseline,
+                      width(&Cells::baseline), one.candidate, width(&Cells::candidate), one.effect,
+                      width(&Cells::effect));
+      std::string tail = fmt::format("  {:<{}}", one.interval, width(&Cells::interval));
+      if (judged) tail += fmt::format("  {:>{}}  {}", one.margin, width(&Cells::margin), one.verdict);
+      std::string line = two_lines ? head + "\n    " + tail : head + tail;
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
+    return out;
+  };
+  const auto fits = [](const std::string& text) {
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = text.find('\n', begin);
+      if (end - begin > columns) return false;
+      begin = end + 1;
+    }
+    return true;
+  };
+  std::string out = laid_out(true, false);
+  if (!fits(out)) out = laid_out(false, false);
+  if (!fits(out)) out = laid_out(true, true);
+  return out;
 }
 
 // Below the table of one candidate in one scenario: seeds, where they were not given, and what pairing saved.
 std::string below(const std::vector<const ComparisonRow*>& rows) {
-  std::vector<std::string> took, worth;
+  std::vector<std::string> took;
   for (const ComparisonRow* row : rows) {
     if (row->decided_at) took.push_back(fmt::format("{} {}", row->metric, *row->decided_at));
-    if (row->pairing_gain) worth.push_back(fmt::format("{} {:.2g}", row->metric, *row->pairing_gain));
   }
   std::string out;
   if (!took.empty()) out += wrapped(fmt::format("Seeds until decided: {}", fmt::join(took, ", ")), 2);
-  if (!worth.empty())
-    out += wrapped(fmt::format("Both policies met the same seeds. Without that the same certainty would take "
-                               "so many times the seeds: {}",
-                               fmt::join(worth, ", ")),
-                   2);
+  if (const std::string saved = saved_by_pairing(rows); !saved.empty()) out += wrapped(saved, 2);
   return out;
 }
 
 std::string comparisons_lines(const Report& report) {
-  std::string out, last;
+  std::string out;
   std::vector<const ComparisonRow*> block;
-  for (const ComparisonRow& row : report.comparisons) {
-    const std::string now = heading(row);
-    if (now != last) {
-      out += below(std::exchange(block, {}));
-      const bool judged = !row.margin.empty();
-      out += "\n" + now +
-             line("metric", "baseline", "candidate", "effect", "90 % interval", judged ? "margin" : "", "");
-    }
-    last = now;
-    block.push_back(&row);
-    out += line(row.metric, mean_text(row.baseline_mean), mean_text(row.candidate_mean),
-                effect_text(row, row.effect), interval_text(row), row.margin, verdict_mark(row));
+  for (std::size_t i = 0; i < report.comparisons.size(); ++i) {
+    block.push_back(&report.comparisons[i]);
+    if (i + 1 < report.comparisons.size() && heading(report.comparisons[i + 1]) == heading(*block.front()))
+      continue;
+    out += "\n" + heading(*block.front()) + comparison_table(block) + below(block);
+    block.clear();
   }
-  out += below(block);
   std::string sentences;
   for (const ComparisonRow& row : report.comparisons)
     sentences += wrapped(fmt::format("{} {}: {}", row.candidate, row.metric, row.headline), 2);
@@ -126,42 +179,64 @@ std::string comparisons_lines(const Report& report) {
 }
 
 // The p of what the test says: that of "not worse" where it rejects "worse", else that of "worse".
-std::string opinion(std::string_view verdict, double p) {
+std::string opinion(const SensitivityRow& test) {
+  const double p = test.verdict == "pass" ? test.p_within : test.p_adjusted;
   return fmt::format("{} {}",
-                     verdict == "fail"   ? "FAIL"
-                     : verdict == "pass" ? "pass"
-                                         : "?",
-                     p < 1e-9 ? "<1e-9" : fmt::format("{:.1g}", p));
+                     test.verdict == "fail"   ? "FAIL"
+                     : test.verdict == "pass" ? "pass"
+                                              : "?",
+                     p < 1e-9 ? "p<1e-9" : fmt::format("p={:.1g}", p));
 }
 
 std::string sensitivity_lines(const Report& report) {
+  // A table ends where the candidate or the tests are others.
   std::string out, last;
+  std::vector<std::vector<std::string>> lines;
+  const auto close = [&] {
+    std::vector<std::size_t> widths;
+    for (const auto& line : lines) {
+      widths.resize(std::max(widths.size(), line.size()));
+      for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+    }
+    for (const auto& line : lines) {
+      std::string text;
+      for (std::size_t i = 0; i < line.size(); ++i) text += fmt::format("  {:<{}}", line[i], widths[i]);
+      out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+    }
+    lines.clear();
+  };
   for (const ComparisonRow& row : report.comparisons) {
     if (row.sensitivity.empty()) continue;
-    std::string names, says;
+    std::vector<std::string> names = {"metric", row.method};
+    std::vector<std::string> says = {row.metric, std::string(verdict_mark(row))};
     for (const SensitivityRow& test : row.sensitivity) {
-      names += fmt::format("  {:<13}", test.method);
-      says += fmt::format("  {:<13}",
-                          opinion(test.verdict, test.verdict == "pass" ? test.p_within : test.p_adjusted));
+      names.push_back(test.method);
+      says.push_back(opinion(test));
     }
-    std::string now = fmt::format("  {:<16}  {:<11}{}", "metric", row.method, names);
-    now = heading(row) + now.substr(0, now.find_last_not_of(' ') + 1) + "\n";
-    if (now != last) out += "\n" + now;
+    const std::string now = heading(row) + fmt::format("{}", fmt::join(names, ","));
+    if (now != last) {
+      close();
+      out += "\n" + heading(row);
+      lines.push_back(names);
+    }
     last = now;
-    std::string one = fmt::format("  {:<16}  {:<11}{}", row.metric, verdict_mark(row), says);
-    out += one.substr(0, one.find_last_not_of(' ') + 1) + "\n";
+    lines.push_back(std::move(says));
   }
+  close();
   if (out.empty()) return out;
-  return "\nThe same questions to other tests: the first column decides, with p of the rest\n" + out;
+  return "\nOther tests, asked the same questions: the first column decides, they never do\n" + out;
 }
 
 std::string baseline_news(const Report& report) {
   std::string out;
   for (const std::string& why : report.blocked) out += "\n" + wrapped("No comparison: " + why, 0);
   for (const PolicyChange& change : report.changes) {
-    out += "\n" + wrapped(fmt::format("{} is not the stored policy{}:", change.now,
-                                      change.stored == change.now ? "" : " (" + change.stored + ")"),
-                          0);
+    // A name may hold anything: what is left of it on a second line is indented.
+    const std::string head = change.in_file
+                                 ? fmt::format("{} is not the stored policy{}:", change.now,
+                                               change.stored == change.now ? "" : " (" + change.stored + ")")
+                                 : fmt::format("What changes from {} to {}:", change.stored, change.now);
+    out += "\n" + wrapped("", head, 2);
     for (const std::string& text : change.removed) out += wrapped("  - ", text, 4);
     for (const std::string& text : change.added) out += wrapped("  + ", text, 4);
   }
@@ -171,6 +246,8 @@ std::string baseline_news(const Report& report) {
 std::string text_document(const Report& report) {
   std::string out = wrapped(fmt::format("retrygate {}: {}", report.run.version, report.run.suite), 0);
   if (!report.run.summary.empty()) out += wrapped(report.run.summary, 0);
+  if (!report.refused.empty()) out += "\nNothing was run, because the settings are wrong:\n";
+  for (const Error& error : report.refused) out += wrapped("  ", to_string(error), 4);
   out += baseline_news(report);
   if (!report.comparisons.empty()) out += comparisons_lines(report) + sensitivity_lines(report);
   if (!report.growth.empty()) out += "\nGrowth, shown and not judged\n\n" + growth_text(report.growth);

@@ -35,11 +35,20 @@ grep -q '^## retrygate: fail' summary || fail "no job summary"
 run 2 RETRYGATE="$retrygate" "$script"
 run 2 RETRYGATE="$retrygate" "$script" jitter-removed --threads 1
 [[ ! -e ./--threads ]] || fail "an option was taken for the folder of the reports"
-# Reports of an earlier run are gone when there are none of this one.
+# What an earlier run left is gone; what is wrong with the settings stands in the reports of this one.
 touch reports/notes-of-mine
-run 2 RETRYGATE="$retrygate" GITHUB_STEP_SUMMARY="$scratch/none" "$script" no-such-suite.toml reports
-[[ $(ls reports) == notes-of-mine ]] || fail "stale reports are left: $(ls reports)"
-[[ ! -e none ]] || fail "a stale report became the job summary"
+run 2 RETRYGATE="$retrygate" GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY="$scratch/wrong" "$script" no-such-suite.toml reports
+[[ -e reports/notes-of-mine && ! -e reports/samples.json ]] || fail "stale reports are left: $(ls reports)"
+grep -q '^::error title=retrygate%3A wrong settings::no-such-suite.toml: there is no such suite file' out ||
+  fail "no annotation: $(cat out)"
+for file in wrong reports/comment.md; do
+  [[ $(head -1 $file) == "## retrygate: usage error" ]] || fail "$file begins with $(head -1 $file)"
+  grep -q no-such-suite.toml $file || fail "$file does not say what is wrong"
+done
+# A program that writes no report leaves none to publish.
+touch reports/report.md
+run 2 RETRYGATE="$retrygate" GITHUB_STEP_SUMMARY="$scratch/none" "$script" jitter-removed reports --no-such-option
+[[ $(ls reports) == notes-of-mine && ! -e none ]] || fail "a stale report is published: $(ls reports)"
 run 3 RETRYGATE="$retrygate" BASELINE=missing.json "$script" jitter-removed
 
 # One in its place, that shows its arguments and writes a long report.

@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -121,20 +122,29 @@ Result<Value> parse_toml(std::string_view text, const std::string& source) {
   }
 }
 
+// One that does not end, or is larger than this, is refused before it fills the memory.
+constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
+
 Result<std::string> read_file(const std::string& path) {
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
   // A directory opens but cannot be read; only a read through the stream itself makes `in` say so. An empty
   // file ends at once, which is no fault.
   if (in) in.peek();
   if (in.eof()) return std::string();
-  if (!in.fail()) text << in.rdbuf();
-  if (in.fail()) {
+  std::string text;
+  for (std::array<char, 1 << 16> part; in && text.size() <= file_bytes_max;) {
+    in.read(part.data(), part.size());
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (in.bad() || (in.fail() && !in.eof())) {
     const std::string why = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
     return failure({path, 0, 0}, "cannot read this file" + why, "check the path and its permissions");
   }
-  return std::move(text).str();
+  if (text.size() > file_bytes_max)
+    return failure({path, 0, 0}, fmt::format("this file has more than {} MiB", file_bytes_max >> 20),
+                   "it is read whole: split it, or leave out what is not needed");
+  return text;
 }
 
 Result<Value> load_toml(const std::string& path) {
