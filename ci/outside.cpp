@@ -4,13 +4,12 @@
 
 #include <algorithm>
 
+#include "policies/program_policy.hpp"
 #include "policies/trace.hpp"
 #include "properties/outside.hpp"
 
 namespace retrygate::ci {
 namespace {
-
-constexpr std::string_view prefix = "exec:";
 
 // What a command that repeats a check needs beside the subject.
 std::string options_to_repeat(const std::optional<NamedContract>& contract) {
@@ -27,7 +26,7 @@ Duration patience(const Contract& c) {
 
 }  // namespace
 
-bool is_program(const std::string& subject) { return subject.starts_with(prefix); }
+bool is_program(const std::string& subject) { return subject.starts_with(program_prefix); }
 
 Result<void> check_program_as(const ShownSubject& shown, const std::string& reference,
                               const std::string& command, const Contract& promised,
@@ -59,9 +58,9 @@ Result<Report> check_programs(const std::vector<std::string>& subjects,
   CaseKeeper keeper(request, report);
   const Contract promised = contract ? contract->contract : Contract{};
   for (const std::string& subject : subjects) {
-    const auto done =
-        check_program_as({subject, {}, options_to_repeat(contract)}, subject, subject.substr(prefix.size()),
-                         promised, contract ? &contract->source : nullptr, request, keeper, report);
+    const auto done = check_program_as({subject, {}, options_to_repeat(contract)}, subject,
+                                       subject.substr(program_prefix.size()), promised,
+                                       contract ? &contract->source : nullptr, request, keeper, report);
     if (!done) return tl::unexpected(done.error());
   }
   keeper.close();

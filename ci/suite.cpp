@@ -93,7 +93,7 @@ class SuiteReader {
     CheckTask task;
     std::vector<std::string> names;
     for (const auto& [subject, where] : once(table, "subjects")) {
-      if (subject.starts_with("exec:")) {
+      if (subject.starts_with(program_prefix)) {
         task.programs.push_back(subject);
         task.places[subject] = where;
         names.push_back(subject);

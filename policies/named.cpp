@@ -144,8 +144,8 @@ Result<NamedPolicy> started(const NamedPolicy& named, Seed seed, Repeats repeats
 }
 
 Result<NamedPolicy> find_policy(std::string_view reference, Where where, const std::string& folder) {
-  if (reference.starts_with("exec:")) {
-    std::string command(reference.substr(5));
+  if (reference.starts_with(program_prefix)) {
+    std::string command(reference.substr(program_prefix.size()));
     if (is_blank(command)) return tl::unexpected(Errors{no_command(std::move(where))});
     Table source = {member("kind", std::string("exec")), member("command", command)};
     return make_program(std::string(reference), std::move(command), {}, to_value(Table{}),

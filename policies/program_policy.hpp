@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "policies/external.hpp"
 #include "policies/policy.hpp"
@@ -16,6 +17,9 @@ struct ProgramFault : std::runtime_error {
   ProgramFault(const std::string& text, bool has_started) : std::runtime_error(text), started(has_started) {}
   bool started;  // false: it never came so far as to greet
 };
+
+// Where policies are named, this stands before the command of one in a program: exec:CMD.
+inline constexpr std::string_view program_prefix = "exec:";
 
 class ProgramPolicy {
  public:
@@ -50,7 +54,7 @@ class ProgramPolicy {
   bool operator==(const ProgramPolicy& other) const {
     return command_ == other.command_ && contract_ == other.contract_;
   }
-  friend std::string to_string(const ProgramPolicy& p) { return "exec:" + p.command_; }
+  friend std::string to_string(const ProgramPolicy& p) { return std::string(program_prefix) + p.command_; }
 
   // Of a running one:
   const Introduction& introduction() const;

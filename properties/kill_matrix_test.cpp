@@ -44,8 +44,9 @@ void expect_no_accusation(const std::string& reference, const std::vector<std::u
           << reference << ", " << to_string(row.invariant->level) << " " << row.invariant->id << ", seed "
           << seed << ": " << row.counterexample.shrunk;
       EXPECT_NE(row.verdict, Verdict::broken) << reference << ", " << row.invariant->id << ": " << row.note;
-      if (unsure == Unsure::never)
+      if (unsure == Unsure::never) {
         EXPECT_NE(row.verdict, Verdict::unsure) << reference << ", " << row.invariant->id << ": " << row.note;
+      }
     }
   }
 }

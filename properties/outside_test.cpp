@@ -46,7 +46,6 @@ TEST_P(EveryBuiltIn, KeepsItsContractThroughThePipe) {
   for (const VerdictRow& r : result.rows) {
     EXPECT_THAT(r.verdict, AnyOf(Verdict::holds, Verdict::not_promised, Verdict::unsure))
         << r.invariant->id << ": " << r.counterexample.shrunk;
-    if (r.verdict == Verdict::unsure) std::cout << r.invariant->id << ": " << r.note << '\n';
   }
 }
 INSTANTIATE_TEST_SUITE_P(Outside, EveryBuiltIn,

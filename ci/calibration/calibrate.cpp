@@ -1,7 +1,7 @@
 // How often the decisions and the intervals err where the truth is known. Prints Markdown tables; exit 1
-// when a rate that is promised is not kept. Every row is deterministic. Usage: retrygate_calibrate
-// [--decisions |
-// --presets [SEEDS]] [--short]; all but the last table, or that one alone.
+// when a rate that is promised is not kept. Every row is deterministic.
+// Usage: retrygate_calibrate [--decisions | --presets [SEEDS]] [--short]
+//        --decisions: all but the last table; --presets: that one alone, under so many seeds (1,000)
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -125,7 +125,7 @@ void token(std::string_view bytes) {
 // this machine's. Naming a program runs nothing.
 void reference(std::string_view bytes) {
   const std::string text(bytes);
-  if (text.starts_with("exec:")) (void)find_policy(text, {"--policy", 1, 1});
+  if (text.starts_with(program_prefix)) (void)find_policy(text, {"--policy", 1, 1});
   if (bytes.find_first_of("/#.") != std::string_view::npos) return;
   (void)find_policy(text, {"--policy", 1, 1});
   (void)find_scenario(text, {"--scenario", 1, 1});
