@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policies/composed.hpp"
 #include "policies/named.hpp"
 #include "sim/run.hpp"
 #include "sim/testing.hpp"
@@ -64,6 +65,45 @@ TEST(Queues, DoNotShowInAnyMeasure) {
                 << name << ' ' << outage << ' ' << limit << ' ' << ids[0] << ' ' << static_cast<int>(queue);
         }
       }
+    }
+  }
+}
+
+// A refusal whose answer comes after the outage is an attempt of the first second that is well again.
+TEST(Queues, DoNotShowInTheRecovery) {
+  const Scenario scenario = testing_sim::scenario(
+      "clients = 100\nramp = \"50ms\"\nreply_latency = \"uniform 1us 900ms\"\n"
+      "stages = [{ kind = \"outage\", start = \"20ms\", length = \"1500ms\" }, { kind = \"service\", time = "
+      "\"5ms\" }]");
+  const std::vector<Metric> metrics{*find_metric("recovery_s")};
+  const Measures measures = measures_for(metrics);
+  for (const char* name :
+       {"fixed:base=100ms,max_attempts=80", "full-jitter", "decorrelated:max_attempts=70"}) {
+    const AnyPolicy policy = testing_sim::policy(name);
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const auto heap = run(policy, scenario, Seed{seed}, {.measures = &measures, .queue = QueueKind::heap});
+      ASSERT_TRUE(heap);
+      EXPECT_EQ(*heap, *run(policy, scenario, Seed{seed}, {.measures = &measures, .queue = QueueKind::tree}))
+          << name << ", seed " << seed;
+    }
+  }
+}
+
+// Only C++ can compose it: `check` complains about it, and a run goes on without time going back.
+TEST(Queues, ANegativeDelayMeansAtOnce) {
+  Parts parts;
+  parts.limits.max_attempts = 40;
+  parts.backoff = {GrowthKind::constant, Duration::s(-1)};
+  const AnyPolicy negative = compose(parts);
+  parts.backoff.base = {};
+  const AnyPolicy immediate = compose(parts);
+  for (const char* latency : {"request_latency=0ms", "request_latency=uniform 200us 2ms"}) {
+    const Scenario scenario = *find_scenario("outage-then-limit", {}, {latency});
+    for (const QueueKind queue : {QueueKind::heap, QueueKind::tree, QueueKind::buckets}) {
+      const auto run_of = [&](const AnyPolicy& policy) {
+        return *run(policy, scenario, Seed{1}, {.queue = queue});
+      };
+      EXPECT_EQ(run_of(negative), run_of(immediate)) << latency << ' ' << static_cast<int>(queue);
     }
   }
 }
