@@ -105,6 +105,15 @@ TEST(Queue, WorksForCallersWhoHaveLeft) {
     EXPECT_EQ(with("false").wasted, Duration::ms(200));
     EXPECT_EQ(with("true").wasted, Duration::ms(100));
     EXPECT_EQ(with("true").last_end, Duration::ms(150));
+    // Who leaves before the request has even arrived is not served by an idle worker either.
+    const auto late = [&](const char* skip) {
+      return play(once, scenario(fmt::format("clients = 1\nattempt_timeout = \"10ms\"\nrequest_latency = "
+                                             "\"20ms\"\nstages = [{{ kind = \"queue\", service = "
+                                             "\"100ms\", order = \"{}\", skip_abandoned = {} }}]",
+                                             order, skip)));
+    };
+    EXPECT_EQ(late("false").wasted, Duration::ms(100));
+    EXPECT_EQ(late("true").wasted, Duration{});
   }
 }
 

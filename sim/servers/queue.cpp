@@ -11,6 +11,9 @@ struct QueueConfig {
   bool skip_abandoned = false;
   Law service;
   Refusal full;
+
+  // Nobody waits any more when a worker takes it up: no work, and the answer does not matter.
+  bool drops(const Request& request, Instant begin) const { return skip_abandoned && begin > request.leaves; }
 };
 
 // First come, first served: when a request begins and ends is known when it comes, so no event is needed.
@@ -29,8 +32,7 @@ class Fifo : public Stage {
     const Instant begin = std::max(request.at, free_at_.top());
     if (begin > request.at) begins_.push(begin);
     request.at = begin;
-    // Nobody waits any more when a worker takes it up: no work, and the answer does not matter.
-    if (c_.skip_abandoned && begin > request.leaves) return c_.full.answer(request);
+    if (c_.drops(request, begin)) return c_.full.answer(request);
     Rng rng = key_.at(request.client, request.call, request.lineage);
     const Duration time = service_.draw(rng);
     request.work += time;
@@ -55,6 +57,7 @@ class Lifo : public Stage {
 
   Step arrive(Request& request, Agenda& agenda) override {
     if (busy_ < c_.workers) {
+      if (c_.drops(request, request.at)) return c_.full.answer(request);
       ++busy_;
       begin(request, agenda);
       return Step::pass;
@@ -69,7 +72,7 @@ class Lifo : public Stage {
       waiting_.pop_back();
       Request& request = agenda.held(ticket);
       request.at = agenda.now();
-      if (c_.skip_abandoned && request.at > request.leaves) {
+      if (c_.drops(request, request.at)) {
         c_.full.answer(request);
         agenda.release(ticket, Step::answer);
         continue;
