@@ -119,6 +119,7 @@ const std::vector<Wall> walls = {
     {"<CLI/", {"ci/main.cpp"}},
     {"<mpi.h>", {"ci/crew/mpi.cpp"}},
     {"<benchmark/", {"ci/bench/parts.cpp"}},
+    {"<fschuetz04/", {"ci/bench/peers/storm_simcpp20.cpp"}},
     {"<gtest/", {"properties/gtest.hpp"}},
     {"<gmock/", {}},
 };
