@@ -441,6 +441,52 @@ TEST_F(Cli, ANameStaysAName) {
     EXPECT_THAT(line, testing::MatchesRegex("::(error|warning|notice) .*")) << github.out;
 }
 
+// GitHub obeys a line that begins with :: (after blanks, whatever their kind) and ##[ anywhere; Azure and
+// TeamCity have forms of their own.
+TEST_F(Cli, NoNameIsACommandOfAServer) {
+  const std::string names[] = {
+      "::error::own",
+      " ::error::own",
+      "\u00a0\u3000::error::own",
+      "x ##[error]own ##vso[task.complete]own",
+      "##teamcity[own]",
+      "so many words that a line of eighty columns has to end somewhere and here it is ::error::own"};
+  const auto obeyed = [](const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t colons = line.find("::");
+      const auto visible = [](char c) { return c > ' '; };
+      if (colons != std::string::npos && std::none_of(line.begin(), line.begin() + colons, visible))
+        return true;
+      if (line.find("##[") != std::string::npos || line.find("##vso[") != std::string::npos ||
+          line.find("##teamcity[") != std::string::npos)
+        return true;
+    }
+    return false;
+  };
+  ASSERT_TRUE(obeyed("a\n\xc2\xa0 ::error::x") && obeyed("a ##[error]b") && !obeyed("a ::error::b\n## b"));
+  for (const std::string& name : names) {
+    file("suite.toml",
+         fmt::format("[suite]\nname = \"{0}\"\nsummary = \"{0}\"\n[policy.\"{0}\"]\nkind = "
+                     "\"exponential\"\nbase = \"100ms\"\n[[compare]]\nbaseline = \"full-jitter\"\n"
+                     "candidates = [\"{0}\"]\nscenarios = [\"outage-then-limit\"]\nseeds = "
+                     "\"1..2\"\nmetrics = {{ gave_up = \"0.5\" }}\n[[check]]\nsubjects = "
+                     "[\"{0}\"]\n",
+                     name));
+    const Ran ran = cli("gate suite.toml --out reports");
+    ASSERT_THAT(ran.code, AnyOf(1, 3)) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("own"));
+    EXPECT_FALSE(obeyed(ran.out)) << ran.out;
+    EXPECT_FALSE(obeyed(contents(path("reports/report.md")))) << name;
+    // In a complaint the name may begin a line of its own.
+    file("wrong.toml", fmt::format("[policy.a]\nkind = \"fixed\"\n\"a\\n{}\" = 1\n", name));
+    const Ran wrong = cli("gate wrong.toml");
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_FALSE(obeyed(wrong.err)) << wrong.err;
+    EXPECT_FALSE(obeyed(cli(fmt::format("gate '{}.toml'", name)).err)) << name;
+  }
+}
+
 // Files that nobody wrote by hand. Each is refused with its name, or read; never a crash, and in bounded
 // time.
 TEST_F(Cli, HostileFiles) {

@@ -13,6 +13,7 @@
 #include "ci/outside.hpp"
 #include "ci/version.hpp"
 #include "ci/waivers.hpp"
+#include "properties/invariant.hpp"
 #include "stats/until_decided.hpp"
 
 namespace retrygate::ci {
@@ -282,6 +283,33 @@ Result<void> check_all(const CheckTask& task, const GateOptions& options, Report
   return {};
 }
 
+// What a run of a program that broke off, or was never there, says of it.
+void add_fault(const RunFault& fault, Report& report) {
+  report.notes.push_back(fmt::format("{} {}: no comparison with it was made.", fault.subject,
+                                     fault.started ? "broke off in a simulation" : "could not be started"));
+  if (!fault.started) {
+    report.unstarted.push_back(
+        {fault.where, fmt::format("{} was not compared: {}", fault.subject, fault.what()), {}});
+    report.code = worst({report.code, ExitCode::internal});
+    return;
+  }
+  const Invariant& survives = *invariants().find("survives");
+  const auto known = [&](const VerdictRow& row) {
+    return row.subject == fault.subject && row.invariant == survives.id && row.verdict != "holds";
+  };
+  if (std::any_of(report.verdicts.begin(), report.verdicts.end(), known)) return;  // told, or waived, already
+  report.code = worst({report.code, ExitCode::violation});
+  report.verdicts.push_back({fault.subject,
+                             std::string(survives.id),
+                             std::string(to_string(survives.level)),
+                             std::string(to_string(survives.evidence)),
+                             std::string(to_string(Verdict::fails)),
+                             std::string(survives.claim),
+                             fault.what(),
+                             {},
+                             fault.where});
+}
+
 // Every range of seeds that something was compared over, of those with the same first seed the longest.
 std::string ranges_of_seeds(const Report& report) {
   std::vector<const ComparisonRow*> ranges;
@@ -311,18 +339,44 @@ ExitCode code_of(const Report& report, Inconclusive inconclusive) {
   return code;
 }
 
+// The comparisons that can be made without a subject.
+void leave_out(const std::string& subject, bool stored, std::vector<CompareTask>& tasks) {
+  for (CompareTask& task : tasks)
+    std::erase_if(task.candidates, [&](const NamedPolicy& one) { return one.name == subject; });
+  std::erase_if(tasks, [&](const CompareTask& task) {
+    return task.baseline.name == subject || (task.candidates.empty() && !stored);
+  });
+}
+
+// A program that breaks off ends no run but its own: it breaks its promise to survive, and everything else is
+// compared without it.
+Result<GateRun> compare_who_survives(Suite suite, const GateOptions& options, std::vector<RunFault>& faults) {
+  for (;;) {
+    try {
+      GateRun run;
+      if (auto done = compare_all(suite, options, run); !done) return tl::unexpected(std::move(done.error()));
+      return run;
+    } catch (const RunFault& fault) {
+      faults.push_back(fault);
+    }
+    leave_out(faults.back().subject, !options.baseline.empty(), suite.compare);
+  }
+}
+
 }  // namespace
 
 Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
-  GateRun run;
+  std::vector<RunFault> faults;
+  auto compared = compare_who_survives(suite, options, faults);
+  if (!compared) return compared;
+  GateRun run = std::move(*compared);
   Report& report = run.report;
-  if (auto done = compare_all(suite, options, run); !done) return tl::unexpected(std::move(done.error()));
   for (const CheckTask& task : suite.check) {
     if (auto done = check_all(task, options, report); !done) return tl::unexpected(std::move(done.error()));
   }
-  // A program that cannot be started has no rows either, and its own exit code.
+  for (const RunFault& fault : faults) add_fault(fault, report);
   if (report.verdicts.empty() && report.comparisons.empty() && report.blocked.empty() &&
-      report.code == ExitCode::pass)
+      report.unstarted.empty())
     return failure({suite.path, 0, 0}, "nothing was compared and nothing was checked",
                    "give the suite a [[compare]] with metrics or a [[check]] with subjects");
   const auto undecided = [](const ComparisonRow& row) { return row.verdict == "inconclusive"; };

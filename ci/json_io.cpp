@@ -187,12 +187,14 @@ std::string report_json(const Report& report) {
                 {"runs", std::move(runs)}}},
               {"verdict", verdict_word(report)},
               {"exit", static_cast<int>(report.code)}};
-  for (const Error& error : report.refused)
-    all["errors"].push_back({{"file", error.where.file},
-                             {"line", error.where.line},
-                             {"column", error.where.column},
-                             {"message", error.message},
-                             {"hint", error.hint}});
+  for (const Errors* errors : {&report.refused, &report.unstarted}) {
+    for (const Error& error : *errors)
+      all["errors"].push_back({{"file", error.where.file},
+                               {"line", error.where.line},
+                               {"column", error.where.column},
+                               {"message", error.message},
+                               {"hint", error.hint}});
+  }
   return dumped(all, 1);
 }
 

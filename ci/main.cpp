@@ -514,7 +514,7 @@ int run(int argc, char** argv) {
     return static_cast<int>(refused(run, malformed(app, fault)));
   } catch (const ProgramFault& fault) {
     fmt::print(stderr, "retrygate: error: {}\n  hint: `retrygate check` finds the least case\n",
-               fault.what());
+               inert(fault.what()));
     return static_cast<int>(fault.started ? ExitCode::violation : ExitCode::internal);
   } catch (const std::filesystem::filesystem_error&) {
     throw;  // no output of ours

@@ -43,7 +43,8 @@ Result<void> check_program_as(const ShownSubject& shown, const std::string& refe
   auto result = token ? replay_program(*token, reference, command, promised, options)
                       : check_program(reference, command, promised, options);
   if (!result) {
-    report.notes.push_back(fmt::format("{} was not checked: {}", shown.name, to_string(result.error())));
+    report.unstarted.push_back(
+        {shown.where, fmt::format("{} was not checked: {}", shown.name, to_string(result.error())), {}});
     report.code = worst({report.code, ExitCode::internal});
     return {};
   }
@@ -91,6 +92,7 @@ void append(Report& a, const Report& b) {
   a.verdicts.insert(a.verdicts.end(), b.verdicts.begin(), b.verdicts.end());
   a.coverage.insert(a.coverage.end(), b.coverage.begin(), b.coverage.end());
   a.envelopes.insert(a.envelopes.end(), b.envelopes.begin(), b.envelopes.end());
+  a.unstarted.insert(a.unstarted.end(), b.unstarted.begin(), b.unstarted.end());
   a.notes.insert(a.notes.end(), b.notes.begin(), b.notes.end());
   a.code = worst({a.code, b.code});
 }

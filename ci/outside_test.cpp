@@ -65,9 +65,9 @@ TEST_F(OutsideCommands, AFailureIsRepeatedByItsCommand) {
 TEST_F(OutsideCommands, AProgramThatDoesNotStartIsExitCodeFour) {
   const Report report = *check_programs({"exec:/nowhere/at-all"}, std::nullopt, {});
   EXPECT_EQ(report.code, ExitCode::internal);
-  EXPECT_THAT(
-      report.notes,
-      Contains(HasSubstr("exec:/nowhere/at-all was not checked: the program ended with exit code 127")));
+  ASSERT_EQ(report.unstarted.size(), 1u);
+  EXPECT_THAT(report.unstarted[0].message,
+              HasSubstr("exec:/nowhere/at-all was not checked: the program ended with exit code 127"));
 }
 
 TEST_F(OutsideCommands, ARecordingIsJudgedOrRefusedWithItsPlaces) {

@@ -142,6 +142,83 @@ TEST_F(Programs, ThatCannotBeRunAreOneMessage) {
   EXPECT_THAT(ran("retrygate show 'exec: '").err, HasSubstr("names no command"));
 }
 
+// One that breaks off in a simulation is a broken promise of its own; what else the suite asks is answered.
+TEST_F(Programs, ThatDieInAGateBreakTheirPromiseAndNothingElse) {
+  write(folder() / "dies.sh", "read -r hello; echo '{\"retrygate-policy\":1}'; read -r l; exit 7\n");
+  const std::string rest = R"(scenarios = ["outage-then-limit"]
+set = ["clients=5"]
+seeds = "1..60"
+metrics = { requests = "100%" }
+)";
+  write(folder() / "suite.toml", R"([policy.ours]
+kind = "exec"
+command = "sh dies.sh"
+[[compare]]
+baseline = "fixed"
+candidates = ["ours", "fixed:base=400ms"]
+)" + rest + R"([[compare]]
+baseline = "ours"
+candidates = ["fixed"]
+)" + rest);
+  const Ran died = ran("retrygate gate suite.toml --out reports");
+  EXPECT_EQ(died.code, 1) << died.err;
+  EXPECT_EQ(died.err, "");
+  EXPECT_THAT(in_one_line(died.out),
+              testing::AllOf(HasSubstr("ours fails: survives (MUST, exact)"),
+                             HasSubstr("in 'outage-then-limit', seed 1: exec:sh dies.sh: the program ended "
+                                       "with exit code 7"),
+                             HasSubstr("ours broke off in a simulation: no comparison with it was made."),
+                             HasSubstr("repeat: retrygate gate suite.toml "),
+                             HasSubstr("fixed:base=400ms against fixed on outage-then-limit (clients=5), 60 "
+                                       "seeds"),
+                             testing::EndsWith("Verdict: fail (exit 1) ")));
+  EXPECT_THAT(contents(folder() / "reports/report.html"), HasSubstr("the program ended with exit code 7"));
+  EXPECT_THAT(contents(folder() / "reports/report.sarif"), HasSubstr("\"ruleId\": \"survives\""));
+  EXPECT_THAT(contents(folder() / "reports/junit.xml"),
+              HasSubstr("<testcase classname=\"check.ours\" name=\"survives\""));
+  EXPECT_THAT(ran("retrygate gate suite.toml --format github").out,
+              HasSubstr("::error file=suite.toml,line=1,col=1,title=ours%3A survives::fails: "));
+  // The check of the same suite says it once, and may be told to live with it.
+  const std::string check = "[[check]]\nsubjects = [\"ours\"]\ninvariants = [\"survives\"]\n";
+  write(folder() / "checked.toml", contents(folder() / "suite.toml") + check);
+  const Ran checked = ran("retrygate gate checked.toml");
+  EXPECT_EQ(checked.code, 1) << checked.err;
+  EXPECT_EQ(count(checked.out, "ours fails: survives"), 1u) << checked.out;
+  write(folder() / "waived.toml",
+        contents(folder() / "checked.toml") +
+            "waivers = [{ subject = \"ours\", invariant = \"survives\", reason = \"issue 1\", until = "
+            "\"2999-12-31\" }]\n");
+  EXPECT_EQ(ran("retrygate gate waived.toml").code, 0);
+}
+
+// A set-up that is incomplete is no fault of the policy, and is not lost in a log.
+TEST_F(Programs, ThatAreNotThereAreReportedEverywhere) {
+  write(folder() / "suite.toml", R"([policy.ours]
+kind = "exec"
+command = "./nothing"
+[[compare]]
+baseline = "fixed"
+candidates = ["ours"]
+scenarios = ["outage-then-limit"]
+set = ["clients=5"]
+seeds = "1..2"
+metrics = { requests = "10%" }
+)");
+  const std::string why = "exec:./nothing cannot be started: the program ended with exit code 127";
+  const Ran missing = ran("retrygate gate suite.toml --out reports");
+  EXPECT_EQ(missing.code, 4) << missing.err;
+  EXPECT_THAT(in_one_line(missing.out),
+              testing::AllOf(HasSubstr("A program that cannot be started was asked nothing: "
+                                       "suite.toml:1:1: error: ours was not compared: "),
+                             HasSubstr(why), testing::EndsWith("Verdict: internal error (exit 4) ")));
+  for (const char* file : {"report.md", "report.html", "report.json", "report.sarif", "junit.xml"})
+    EXPECT_THAT(contents(folder() / "reports" / file), HasSubstr(why)) << file;
+  const std::string annotation =
+      "::error file=suite.toml,line=1,col=1,title=retrygate%3A a program cannot be started::";
+  EXPECT_THAT(ran("retrygate gate suite.toml --format github").out, HasSubstr(annotation));
+  EXPECT_THAT(ran("retrygate check suite.toml#ours --no-save --format github").out, HasSubstr(annotation));
+}
+
 // Gates and cancellations are asked of a program that says it can answer.
 TEST_F(Programs, AreAskedBeforeASendAndToldOfACancellation) {
   const auto with = [&](const std::string& cancelled, const std::string& before_last) {

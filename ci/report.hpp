@@ -158,6 +158,7 @@ struct Report {
   std::vector<PolicyChange> changes;  // from each baseline to what is compared with it
   std::vector<std::string> blocked;   // why there is no comparison although one was asked for
   Errors refused;                     // what is wrong with the settings; nothing was run then
+  Errors unstarted;                   // programs that could not be asked anything
   std::vector<std::string> notes;
   std::vector<SampleRow> samples;
   std::vector<MetricMeaning> metrics;

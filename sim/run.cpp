@@ -278,8 +278,7 @@ class Loop {
     const std::int64_t last_end = watches_recovery_ ? std::min(horizon, fault_end_) : horizon;
     const std::uint64_t first = w.attempt;
     // As many as there is room for, and as need no look at time that stands still.
-    std::uint64_t last =
-        std::min<std::uint64_t>({first + most - 1, table.size, most_attempts_at_one_time - 2});
+    std::uint64_t last = std::min<std::uint64_t>({first + most - 1, table.size, most_attempts_a_second - 2});
     if (cancelled(answer)) last = 0;
     RetryTable::Memory nothing;
     RetryTable::Memory& slot = remembered(w, nothing);
@@ -547,6 +546,7 @@ class Loop {
       }
       ++asked;
       at += within(decision.delay());
+      if (puts_off_for_ever(w, asked, at)) return Gate::over;
       if (ordered()) return Gate::open;  // asked again when that time has come
     }
   }
@@ -580,7 +580,7 @@ class Loop {
   [[gnu::always_inline]] std::int64_t depart(Wake& w, std::int64_t at) {
     ++t_.sent;
     if (w.attempt > t_.attempts_max) t_.attempts_max = w.attempt;
-    if (w.attempt >= most_attempts_at_one_time && holds_time_still(w, at)) [[unlikely]]
+    if (w.attempt >= most_attempts_a_second && holds_time_still(w, at)) [[unlikely]]
       return w.time = never;
     Rng rng = network_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt});
     w.time = at + std::min(request_latency_.draw(rng).ns(), horizon_);
@@ -601,15 +601,23 @@ class Loop {
   }
   std::int64_t within(Duration d) const { return std::clamp<std::int64_t>(d.ns(), 0, horizon_); }
 
-  // Attempt numbers beyond the limit are rare; where they were at the last multiple of it is worth a map.
+  // Attempt numbers beyond the limit are rare; when they were at the last multiple of it is worth a map.
   bool holds_time_still(const Wake& w, std::int64_t at) {
-    if (w.attempt % most_attempts_at_one_time != 0) return false;
-    const auto [seen, first] = watched_.try_emplace(std::pair(w.client, w.call), started(w));
-    if (seen->second == at) {
+    if (w.attempt % most_attempts_a_second != 0) return false;
+    return holds_up(watched_.try_emplace({w.client, w.call}, started(w)).first->second, at);
+  }
+  // The same of one that is put off, and put off, and never sent. The first time nobody knows since when.
+  bool puts_off_for_ever(const Wake& w, std::uint32_t asked, std::int64_t at) {
+    if (asked % most_attempts_a_second != 0) return false;
+    return holds_up(put_off_.try_emplace({w.client, w.call}, at - second).first->second, at);
+  }
+  // The last time is `seen`, and becomes `at`.
+  bool holds_up(std::int64_t& seen, std::int64_t at) {
+    if (at - seen < second) {
       stuck_ = true;
       agenda_.set_due(-1);
     }
-    seen->second = at;
+    seen = at;
     return stuck_;
   }
 
@@ -869,7 +877,7 @@ class Loop {
   std::int64_t last_end_ = none, last_success_ = none;
   std::int64_t front_free_ = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> seen_;  // of every spread: the first and the last
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> watched_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> watched_, put_off_;  // by client and call
   std::unordered_set<std::uint64_t> processed_;
   Totals t_;
 };
@@ -934,10 +942,10 @@ Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Se
     const std::string tested = options.name.empty() ? to_string(policy) : std::string(options.name);
     return failure(
         {},
-        fmt::format("policy '{}'{} in scenario '{}': a call made {} attempts while virtual time stood still",
+        fmt::format("policy '{}'{} in scenario '{}': a call made {} attempts within a second of virtual time",
                     hop && !hop->empty() ? *hop : tested, hop ? " of a hop" : "", scenario.id,
-                    most_attempts_at_one_time),
-        "the policy lacks a limit: set max_attempts, or a delay above 0");
+                    most_attempts_a_second),
+        "the policy lacks a limit: set max_attempts, or a longer delay");
   };
   const bool plain = is_plain(policy, scenario, options) && !chain.suspends();
   const auto with = [&]<class Queue>(const Queue*) {

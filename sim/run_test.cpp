@@ -175,12 +175,56 @@ TEST(FlakyService, BackoffSucceedsHalfAPointLessOftenThanFixed) {
 }
 
 TEST(Run, ACallThatHoldsTimeStillIsAnErrorThatNamesTheLimit) {
-  const auto totals = run(named("immediate:max_attempts=1000000").policy, shipped("outage-then-limit"),
-                          Seed{1}, {.name = "hasty"});
-  ASSERT_FALSE(totals);
-  const std::string message = to_string(totals.error());
-  for (const char* part : {"'hasty'", "'outage-then-limit'", "max_attempts"})
-    EXPECT_NE(message.find(part), std::string::npos) << message;
+  // A nanosecond at a time it would go on for ever, too.
+  const std::string hasty[] = {"immediate:max_attempts=1000000", "fixed:base=1ns,max_attempts=100000000",
+                               "full-jitter:base=1ns,cap=2ns,max_attempts=100000000"};
+  for (const std::string& policy : hasty) {
+    for (const QueueKind queue : {QueueKind::tree, QueueKind::buckets, QueueKind::heap}) {
+      const auto totals = run(named(policy).policy, shipped("outage-then-limit", {"clients=10"}), Seed{1},
+                              {.name = "hasty", .queue = queue});
+      ASSERT_FALSE(totals) << policy;
+      const std::string message = to_string(totals.error());
+      for (const char* part : {"'hasty'", "'outage-then-limit'", "max_attempts"})
+        EXPECT_NE(message.find(part), std::string::npos) << message;
+    }
+  }
+}
+
+// 100,000 attempts within a second are too many, and within two are not.
+TEST(Run, ManyAttemptsAreNoErrorWhereTimeGoesOn) {
+  const Scenario down = shipped("outage-then-limit", {"clients=2", "outage=20s"});
+  EXPECT_FALSE(run(named("fixed:base=9us,max_attempts=300000").policy, down, Seed{1}));
+  const auto totals = run(named("fixed:base=20us,max_attempts=300000").policy, down, Seed{1});
+  ASSERT_TRUE(totals) << to_string(totals.error());
+  EXPECT_EQ(totals->requests, 2 * 300'000);
+}
+
+// Never lets a request out, and is asked again so soon that it would be asked for ever.
+struct Procrastinator {
+  Duration later;
+  using Client = Stateless;
+  using Call = Stateless;
+  Decision before(Client&, Call&, const Sending&, Rng&) const { return Decision::wait(later); }
+  Decision after(Client&, Call&, const Attempt&, Rng&) const { return Decision::stop(Stop::attempts); }
+  Contract contract() const { return {}; }
+  bool operator==(const Procrastinator&) const = default;
+  friend std::string to_string(const Procrastinator&) { return "procrastinator"; }
+};
+
+TEST(Run, WhoeverPutsASendOffForEverIsAnError) {
+  for (const char* arrivals :
+       {"arrivals = \"burst\"", "arrivals = \"interval\"\ninterval = \"1ms\"\ncalls = 2"}) {
+    const auto table =
+        parse_toml(std::string("horizon = \"60s\"\nclients = 2\nstages = []\n") + arrivals, "test");
+    const Scenario s = *read_scenario("test", *table);
+    const auto totals = run(AnyPolicy(Procrastinator{Duration::ns(1)}), s, Seed{1});
+    ASSERT_FALSE(totals) << arrivals;
+    EXPECT_NE(to_string(totals.error()).find("procrastinator"), std::string::npos);
+    // 600,000 times in a minute.
+    const auto slow = run(AnyPolicy(Procrastinator{Duration::us(100)}), s, Seed{1});
+    ASSERT_TRUE(slow) << arrivals;
+    EXPECT_EQ(slow->requests, 0);
+  }
 }
 
 TEST(Run, TheHorizonCutsACallOff) {

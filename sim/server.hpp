@@ -156,8 +156,9 @@ class Chain {
   Stage* owner_;
 };
 
-// A call that makes so many attempts while virtual time stands still stops the run.
-inline constexpr std::int64_t most_attempts_at_one_time = 100'000;
+// A call that makes so many attempts (or is put off so often) within a second of virtual time stops the run:
+// with delays of a nanosecond it would take for ever.
+inline constexpr std::int64_t most_attempts_a_second = 100'000;
 
 // The clock of the server side and what its stages have asked for.
 class Agenda {
@@ -203,7 +204,7 @@ class Agenda {
   // Server time behind a hop that was spent for nothing, whatever becomes of the request that caused it.
   void waste(Duration work) { wasted_ += work; }
   Duration wasted() const { return wasted_; }
-  // A call under that policy, one of a hop, holds time still; no name: the policy under test.
+  // A call under that policy, one of a hop, makes too many attempts; no name: the policy under test.
   void stand_still(const std::string& policy) { stuck_ = policy; }
   const std::optional<std::string>& stuck() const { return stuck_; }
   // A request left its chain at request.at.

@@ -189,7 +189,8 @@ TEST(Hop, AnAnswerAtTheLastMomentIsInTimeInEveryLayer) {
 }
 
 TEST(Hop, ACallThatHoldsTimeStillIsAnErrorThatNamesItsPolicy) {
-  for (const char* hop : {"immediate:max_attempts=1000000", "subject"}) {
+  for (const char* hop :
+       {"immediate:max_attempts=1000000", "fixed:base=1ns,max_attempts=1000000", "subject"}) {
     const Scenario s = scenario(fmt::format(
         R"(stages = [{{ kind = "hop", policy = "{}", stages = [{{ kind = "outage", length = "1h" }}] }}])",
         hop));
@@ -203,7 +204,7 @@ TEST(Hop, ACallThatHoldsTimeStillIsAnErrorThatNamesItsPolicy) {
   // As many in a hop are none of its business where time goes on.
   EXPECT_EQ(
       play(once,
-           scenario(R"(stages = [{ kind = "hop", policy = "fixed:base=1us,max_attempts=200000", stages = [
+           scenario(R"(stages = [{ kind = "hop", policy = "fixed:base=20us,max_attempts=200000", stages = [
       { kind = "outage", length = "1h" }] }])"))
           .last_hop,
       200'000);

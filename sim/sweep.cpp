@@ -63,13 +63,13 @@ std::vector<std::uint64_t> seeds_of(const std::vector<std::uint64_t>& seeds, con
 Result<Totals> run_named(Runner& runner, const NamedPolicy& named, const Scenario& scenario, Seed seed,
                          const RunOptions& options) {
   if (!named.program) return runner.run(named.policy, scenario, seed, options);
-  const auto running = started(named, seed, Repeats::needed, options.policy_salt);
-  if (!running) return tl::unexpected(running.error());
   try {
+    const auto running = started(named, seed, Repeats::needed, options.policy_salt);
+    if (!running) return tl::unexpected(running.error());
     return runner.run(running->policy, scenario, seed, options);
   } catch (const ProgramFault& fault) {
-    throw ProgramFault(fmt::format("in '{}', seed {}: {}", scenario.id, seed.value, fault.what()),
-                       fault.started);
+    throw RunFault(fmt::format("in '{}', seed {}: {}", scenario.id, seed.value, fault.what()), fault.started,
+                   named);
   }
 }
 

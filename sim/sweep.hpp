@@ -49,8 +49,16 @@ struct SweepOptions {
   const std::atomic<bool>* cancel = nullptr;
 };
 
+// A program that broke off in a run, or could not be started for it. The text says in which one.
+struct RunFault : ProgramFault {
+  RunFault(const std::string& text, bool has_started, const NamedPolicy& named)
+      : ProgramFault(text, has_started), subject(named.name), where(named.where) {}
+  std::string subject;
+  Where where;  // of the policy
+};
+
 // One run of a policy; of one in another process by a process of its own, whose faults are thrown as
-// ProgramFault, by a sweep too.
+// RunFault, by a sweep too.
 Result<Totals> run_named(Runner&, const NamedPolicy&, const Scenario&, Seed, const RunOptions& = {});
 
 Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::vector<Scenario>& scenarios,

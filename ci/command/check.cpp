@@ -33,7 +33,7 @@ ExitCode check(CheckOptions options, const std::string& command) {
   // On the screen before smaller cases are tried: one of those may take long, or the program down with it.
   options.request.first_failure = [](const std::string& subject, std::string_view invariant,
                                      const std::string& unshrunk) {
-    fmt::print(stderr, "{}: {} fails: {}\n", subject, invariant, unshrunk);
+    fmt::print(stderr, "{}", inert(fmt::format("{}: {} fails: {}\n", subject, invariant, unshrunk)));
   };
   auto report = check_policies(subjects, options.request);
   if (!report) return refuse(report.error(), options.shown);

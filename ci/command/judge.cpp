@@ -58,6 +58,10 @@ ExitCode report_on(const Suite& suite, GateOptions options, const Shown& shown, 
   }
   if (!result) return refuse_run(result.error(), shown, out, suite.name, command);
   result->report.run.command = command;
+  // What a simulation shows, the whole run shows again.
+  for (VerdictRow& row : result->report.verdicts) {
+    if (row.repeat.empty()) row.repeat = command;
+  }
   // Written before anything is shown: the last line says how the program ends.
   if (!out.empty()) {
     if (const Errors errors = write_reports(*result, out); !errors.empty())

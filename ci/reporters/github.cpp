@@ -92,6 +92,8 @@ std::string github_document(const Report& report) {
                       fmt::format("{}: {}{}", to_string(error.where), error.message,
                                   error.hint.empty() ? "" : " (" + error.hint + ")"),
                       error.where});
+  for (const Error& error : report.unstarted)
+    errors.push_back({1e9, "retrygate: a program cannot be started", error.message, error.where});
   for (const std::string& why : report.blocked) warnings.push_back({1e9, "no comparison", why, {}});
   return lines("error", std::move(errors)) + lines("warning", std::move(warnings)) +
          fmt::format("::{} title=retrygate::{} (exit {})\n",

@@ -62,6 +62,8 @@ std::string reason(const Report& report) {
   if (!report.refused.empty())
     parts.push_back(plural(report.refused.size(), "setting is", "settings are") +
                     " wrong, and nothing was run");
+  if (!report.unstarted.empty())
+    parts.push_back(plural(report.unstarted.size(), "program", "programs") + " could not be started");
   if (!report.blocked.empty()) parts.push_back("there is no baseline that can be compared");
   if (!open.empty())
     parts.push_back(fmt::format("{} of {} not decided by these seeds", open.size(),
@@ -422,6 +424,8 @@ std::string notices(const Report& report) {
   for (const Error& error : report.refused)
     out += fmt::format("<p class=\"notice\"><strong>{}</strong>: {}{}</p>\n", html(to_string(error.where)),
                        html(error.message), error.hint.empty() ? "" : " (" + html(error.hint) + ")");
+  for (const Error& error : report.unstarted)
+    out += fmt::format("<p class=\"notice\"><strong>Not started</strong>: {}</p>\n", html(error.message));
   for (const std::string& why : report.blocked)
     out += fmt::format("<p class=\"notice\"><strong>No comparison</strong>: {}</p>\n", html(why));
   for (const std::string& note : report.notes) out += "<p>" + html(note) + "</p>\n";

@@ -93,6 +93,9 @@ std::string junit_document(const Report& report) {
   }
   for (const Error& error : report.refused)
     suite(suites, "settings").add("settings", to_string(error.where), "error", error.message, error.hint);
+  for (const Error& error : report.unstarted)
+    suite(suites, "programs")
+        .add("programs", "started", "error", "a program cannot be started", error.message);
   for (const std::string& why : report.blocked)
     suite(suites, "baseline").add("baseline", "comparable", "skipped", "no comparison", why);
 

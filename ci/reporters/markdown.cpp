@@ -189,13 +189,13 @@ std::string growth_tables(const Report& report) {
   return lines.empty() ? "" : folded("How the policies grow, which is not judged", lines.text());
 }
 
-std::string refused_lines(const Report& report) {
-  if (report.refused.empty()) return "";
+std::string error_lines(std::string_view heading, const Errors& errors) {
+  if (errors.empty()) return "";
   Lines lines(for_the_rest);
-  for (const Error& error : report.refused)
-    lines.add(fmt::format("- {}: {}{}\n", code(to_string(error.where)), brief(error.message),
-                          error.hint.empty() ? "" : " (" + brief(error.hint) + ")"));
-  return "\nNothing was run, because the settings are wrong:\n\n" + lines.text();
+  for (const Error& error : errors)
+    lines.add(fmt::format("- {}{}{}\n", error.where.file.empty() ? "" : code(to_string(error.where)) + ": ",
+                          brief(error.message), error.hint.empty() ? "" : " (" + brief(error.hint) + ")"));
+  return fmt::format("\n{}:\n\n{}", heading, lines.text());
 }
 
 std::string blocked_lines(const Report& report) {
@@ -223,7 +223,9 @@ std::string changes_lines(const Report& report) {
 std::string markdown_document(const Report& report) {
   std::string out = fmt::format("## retrygate: {}\n\n{}\n", verdict_word(report), brief(report.run.suite));
   if (!report.run.summary.empty()) out += "\n" + brief(report.run.summary) + "\n";
-  out += refused_lines(report) + blocked_lines(report) + changes_lines(report);
+  out += error_lines("Nothing was run, because the settings are wrong", report.refused) +
+         error_lines("A program that cannot be started was asked nothing", report.unstarted) +
+         blocked_lines(report) + changes_lines(report);
   if (!report.comparisons.empty()) out += comparisons_tables(report) + sensitivity_tables(report);
   out += growth_tables(report);
   if (!report.verdicts.empty()) out += checks_tables(report);
@@ -233,7 +235,7 @@ std::string markdown_document(const Report& report) {
   out += notes.text();
   if (!report.run.command.empty())
     out += fmt::format("\nRepeat: {}\n", code(beginning(report.run.command, 10'000)));
-  return out;
+  return inert(out);
 }
 
 }  // namespace

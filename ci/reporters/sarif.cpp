@@ -99,17 +99,22 @@ std::string sarif_document(const Report& report) {
   const Table driver = {entry("name", "retrygate"), entry("version", report.run.version),
                         member("rules", std::move(rules))};
   Table run = {member("tool", Table{member("driver", driver)}), member("results", std::move(results))};
-  if (!report.refused.empty()) {
-    Array notifications;
-    for (const Error& error : report.refused)
-      notifications.push_back(
-          to_value(Table{entry("level", "error"),
-                         {"message", {}, sarif_message(error.message)},
-                         member("locations", Array{location(error.where, to_string(error.where))})}));
-    run.push_back(
-        member("invocations",
-               Array{to_value(Table{member("executionSuccessful", false),
-                                    member("toolConfigurationNotifications", std::move(notifications))})}));
+  if (!report.refused.empty() || !report.unstarted.empty()) {
+    const auto notifications = [](const Errors& errors) {
+      Array all;
+      for (const Error& error : errors)
+        all.push_back(
+            to_value(Table{entry("level", "error"),
+                           {"message", {}, sarif_message(error.message)},
+                           member("locations", Array{location(error.where, to_string(error.where))})}));
+      return all;
+    };
+    Table invocation = {member("executionSuccessful", false)};
+    if (!report.refused.empty())
+      invocation.push_back(member("toolConfigurationNotifications", notifications(report.refused)));
+    if (!report.unstarted.empty())
+      invocation.push_back(member("toolExecutionNotifications", notifications(report.unstarted)));
+    run.push_back(member("invocations", Array{to_value(std::move(invocation))}));
   }
   const Table log = {entry("$schema", "https://json.schemastore.org/sarif-2.1.0.json"),
                      entry("version", "2.1.0"), member("runs", Array{to_value(run)})};

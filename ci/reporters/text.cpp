@@ -248,15 +248,17 @@ std::string text_document(const Report& report) {
   if (!report.run.summary.empty()) out += wrapped(report.run.summary, 0);
   if (!report.refused.empty()) out += "\nNothing was run, because the settings are wrong:\n";
   for (const Error& error : report.refused) out += wrapped("  ", to_string(error), 4);
+  if (!report.unstarted.empty()) out += "\nA program that cannot be started was asked nothing:\n";
+  for (const Error& error : report.unstarted) out += wrapped("  ", to_string(error), 4);
   out += baseline_news(report);
   if (!report.comparisons.empty()) out += comparisons_lines(report) + sensitivity_lines(report);
   if (!report.growth.empty()) out += "\nGrowth, shown and not judged\n\n" + growth_text(report.growth);
   if (!report.verdicts.empty()) out += checks_lines(report);
   for (const std::string& note : report.notes) out += "\n" + wrapped(note, 0);
   if (!report.run.command.empty()) out += "\n" + command_lines("Repeat: ", report.run.command, 2);
-  return out + fmt::format("\nVerdict: {} (exit {})\n",
-                           judges(report) ? verdict_word(report) : "none, as no margin was given",
-                           static_cast<int>(report.code));
+  return inert(out) + fmt::format("\nVerdict: {} (exit {})\n",
+                                  judges(report) ? verdict_word(report) : "none, as no margin was given",
+                                  static_cast<int>(report.code));
 }
 
 }  // namespace

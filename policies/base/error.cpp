@@ -16,6 +16,23 @@ std::string to_string(const Where& where) {
   return fmt::format("{}:{}:{}", where.file, where.line, where.column);
 }
 
+std::string inert(std::string_view text) {
+  std::string out;
+  bool blank = true;  // so far this line has nothing but blanks, those beyond ASCII included
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i);
+    const std::size_t word = rest.starts_with("##") ? rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 2)
+                                                    : std::string_view::npos;
+    if ((blank && rest.starts_with("::")) || (word != std::string_view::npos && rest[word] == '['))
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(rest[0]));
+    else
+      out += rest[0];
+    const auto byte = static_cast<unsigned char>(rest[0]);
+    blank = byte == '\n' || byte == '\r' || (blank && (byte <= ' ' || byte >= 0x80));
+  }
+  return out;
+}
+
 namespace {
 
 // What users wrote comes back in messages: a terminal must not obey it, nor a reader drown in it.
@@ -45,7 +62,7 @@ std::string to_string(const Error& error) {
   if (!text.empty()) text += ": ";
   text += "error: " + printable(error.message);
   if (!error.hint.empty()) text += "\n  hint: " + printable(error.hint);
-  return text;
+  return inert(text);
 }
 
 std::string to_string(const Errors& errors) {

@@ -32,7 +32,7 @@ class Hop : public Stage {
     const std::uint32_t id = new_call();
     Call& call = calls_[id];
     call.ticket = agenda.hold(request);
-    call.started = agenda.now();
+    call.started = call.watched = agenda.now();
     policy_.start_call(call.memory);
     schedule(agenda, id, Turn::arrival, agenda.now(), {});
     return Step::hold;
@@ -75,8 +75,9 @@ class Hop : public Stage {
     std::uint64_t asked = 0;
     bool awaits = false;
     Instant started;
-    Instant sent;  // the latest attempt
-    std::int64_t sent_at_once = 0;
+    // Attempts and times that one was put off, and when their number was last a multiple of the limit.
+    std::int64_t steps = 0;
+    Instant watched;
     alignas(std::max_align_t) std::byte memory[call_slot_bytes];
   };
   struct Event {
@@ -103,7 +104,7 @@ class Hop : public Stage {
     calls_[id].attempt = 1;
     calls_[id].asked = 0;
     calls_[id].awaits = false;
-    calls_[id].sent_at_once = 0;
+    calls_[id].steps = 0;
     return id;
   }
 
@@ -122,6 +123,10 @@ class Hop : public Stage {
 
   void send(std::uint32_t id, Agenda& agenda) {
     Call& call = calls_[id];
+    if (++call.steps % most_attempts_a_second == 0) {
+      if (agenda.now() - call.watched < Duration::s(1)) return agenda.stand_still(c_.name);
+      call.watched = agenda.now();
+    }
     const Request outer = agenda.held(call.ticket);
     // Names this attempt among all that the outer one causes.
     const std::uint64_t lineage = outer.lineage * 0x100000001b3 + static_cast<std::uint64_t>(call.attempt);
@@ -135,9 +140,6 @@ class Hop : public Stage {
         return schedule(agenda, id, Turn::arrival, agenda.now() + decision.delay(), {});
     }
     call.asked = 0;
-    call.sent_at_once = call.sent == agenda.now() ? call.sent_at_once + 1 : 1;
-    call.sent = agenda.now();
-    if (call.sent_at_once == most_attempts_at_one_time) return agenda.stand_still(c_.name);
     call.awaits = true;
     Request inner;
     inner.client = outer.client;
