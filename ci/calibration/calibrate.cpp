@@ -1,9 +1,8 @@
 // How often the decisions and the intervals err where the truth is known. Prints Markdown tables; exit 1
 // when a rate that is promised is not kept. Every row is deterministic.
-// Usage: retrygate_calibrate [--decisions | --presets [SEEDS]] [--short]
-//        --decisions: all but the last table; --presets: that one alone, under so many seeds (1,000)
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -553,12 +552,22 @@ int decisions(bool brief) {
 }  // namespace retrygate::stats
 
 int main(int argc, char** argv) {
-  const std::string_view part = argc > 1 ? argv[1] : "";
-  const bool brief = std::string_view(argv[argc - 1]) == "--short";
-  const bool stated = part == "--presets" && argc > 2 && !brief;
-  const std::size_t seeds = stated ? std::stoul(argv[2]) : brief ? 2 : 1'000;
+  CLI::App app("How often the decisions and the intervals err where the truth is known");
+  bool brief = false, decisions = false, presets = false;
+  std::size_t seeds = 1'000;
+  app.add_flag("--short", brief, "fewer runs; 2 seeds");
+  auto* alone = app.add_flag("--decisions", decisions, "all but the last table");
+  app.add_flag("--presets", presets, "the last table alone")->excludes(alone);
+  auto* stated = app.add_option("--seeds", seeds, "of the last table (1000)");
+  stated->check(CLI::Range(1, 1'000'000));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (brief && stated->count() == 0) seeds = 2;
   int code = 0;
-  if (part != "--presets") code = retrygate::stats::decisions(brief);
-  if (part != "--decisions" && retrygate::false_alarms(seeds) > 0) code = 1;
+  if (!presets) code = retrygate::stats::decisions(brief);
+  if (!decisions && retrygate::false_alarms(seeds) > 0) code = 1;
   return code;
 }
