@@ -12,7 +12,7 @@
 namespace retrygate::bench {
 namespace {
 
-using Simulation = simcpp20::simulation<u64>;  // ns
+using Simulation = simcpp20::simulation<>;  // its own kind of time, double: ns, exact up to 2^53
 
 struct Server {
   Draws draws;
@@ -25,12 +25,12 @@ struct Server {
   }
 };
 
-simcpp20::process<u64> client(Simulation& simulation, Server& server, u64 self) {
+simcpp20::process<> client(Simulation& simulation, Server& server, u64 self) {
   Storm& result = server.result;
   u64 wait = server.latency(self, 0, 0);
   for (u64 attempt = 0;; ++attempt) {
-    co_await simulation.timeout(wait);
-    const u64 now = simulation.now();
+    co_await simulation.timeout(static_cast<double>(wait));
+    const auto now = static_cast<u64>(simulation.now());
     server.short_window.arrive(now);
     server.long_window.arrive(now);
     ++result.requests;
@@ -40,7 +40,7 @@ simcpp20::process<u64> client(Simulation& simulation, Server& server, u64 self) 
     if (now >= 1000 * ms && server.in_process < server.limit) {
       ++server.in_process;
       server.last = std::max(server.last, now + 50 * ms + back);
-      co_await simulation.timeout(50 * ms);
+      co_await simulation.timeout(static_cast<double>(50 * ms));
       --server.in_process;
       co_return;
     }
