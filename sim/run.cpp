@@ -904,7 +904,8 @@ const Measures& everything() {
 
 }  // namespace
 
-double estimated_bytes(const AnyPolicy& policy, const Scenario& s, const Measures& measures) {
+double estimated_bytes(const AnyPolicy& policy, const Scenario& s, const RunOptions& options) {
+  const Measures& measures = options.measures != nullptr ? *options.measures : everything();
   constexpr double attempts_per_call = 6;  // of a retry storm (outage-then-limit with full jitter)
   const auto clients = static_cast<double>(s.clients);
   const double calls = clients * static_cast<double>(s.calls);
@@ -912,7 +913,7 @@ double estimated_bytes(const AnyPolicy& policy, const Scenario& s, const Measure
   const bool dense = fitting(s, QueueKind::automatic) == QueueKind::buckets;
   double bytes = 1e6;
   if (is_fleet(s)) bytes += clients * (tree ? 48 : 10);
-  const bool plain = is_plain(policy, s, {});
+  const bool plain = is_plain(policy, s, options);
   if (!plain) bytes += (is_fleet(s) ? clients : 0) * sizeof(Live);
   bytes += clients * static_cast<double>(padded(policy.client_bytes()));
   if (is_fleet(s)) bytes += clients * static_cast<double>(padded(policy.call_bytes()));
@@ -920,6 +921,8 @@ double estimated_bytes(const AnyPolicy& policy, const Scenario& s, const Measure
   if (!measures.retry_peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 16);
   bytes += calls * ((measures.latencies ? 8 : 0) + (measures.latencies_all ? 8 : 0));
   if (measures.duplicates && !s.idempotent) bytes += calls * 40;
+  constexpr double line_of_csv = 60;
+  if (options.trace != nullptr) bytes += calls * attempts_per_call * (2 * sizeof(TraceRow) + line_of_csv);
   bytes += static_cast<double>(s.arrivals.starts.size() * sizeof(Arrivals::Start));
   return bytes;
 }

@@ -93,7 +93,7 @@ struct RunOptions {
 };
 
 // Bytes that one run needs at its largest, roughly (within about a factor of two).
-double estimated_bytes(const AnyPolicy&, const Scenario&, const Measures&);
+double estimated_bytes(const AnyPolicy&, const Scenario&, const RunOptions&);
 
 // Holds the memory of a run for the next one. One per thread.
 class Runner {

@@ -18,26 +18,19 @@ namespace {
 constexpr std::string_view less_memory =
     "fewer clients, fewer threads, or fewer metrics (latencies and peaks keep a number per request)";
 
-// Refuses what would need more memory than there is, before hours are spent on it.
-Result<void> fits_memory(const std::vector<NamedPolicy>& policies, const std::vector<Scenario>& scenarios,
-                         const Measures& measures, std::size_t at_once) {
-  const double limit = memory_limit_bytes();
-  for (const Scenario& scenario : scenarios) {
-    for (const NamedPolicy& policy : policies) {
-      const double bytes = estimated_bytes(policy.policy, scenario, measures) * static_cast<double>(at_once);
-      if (bytes > limit)
-        return failure(
-            {},
-            fmt::format(
-                "policy '{}' in scenario '{}' needs about {:.1f} GB in {} threads; there are {:.1f} GB",
-                policy.name, scenario.id, bytes / 1e9, at_once, limit / 1e9),
-            std::string(less_memory));
-    }
-  }
-  return {};
-}
-
 }  // namespace
+
+Result<void> fits_memory(const NamedPolicy& policy, const Scenario& scenario, const RunOptions& options,
+                         std::size_t at_once) {
+  const double limit = memory_limit_bytes();
+  const double bytes = estimated_bytes(policy.policy, scenario, options) * static_cast<double>(at_once);
+  if (bytes <= limit) return {};
+  return failure(
+      {},
+      fmt::format("policy '{}' in scenario '{}' needs about {:.1f} GB in {} threads; there are {:.1f} GB",
+                  policy.name, scenario.id, bytes / 1e9, at_once, limit / 1e9),
+      std::string(less_memory));
+}
 
 Result<Shard> parse_shard(std::string_view text, Where where) {
   Shard shard{0, 0};
@@ -96,8 +89,12 @@ Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::v
   const std::size_t runs = cells * seeds.size();
   const std::size_t wished = options.threads > 0 ? options.threads : std::thread::hardware_concurrency();
   const std::size_t threads = std::clamp<std::size_t>(wished, 1, std::max<std::size_t>(1, runs));
-  const auto fits = fits_memory(policies, scenarios, measures, threads);
-  if (!fits) return tl::unexpected(fits.error());
+  for (const Scenario& scenario : scenarios) {  // before hours are spent on it
+    for (const NamedPolicy& policy : policies) {
+      const auto fits = fits_memory(policy, scenario, {.measures = &measures}, threads);
+      if (!fits) return tl::unexpected(fits.error());
+    }
+  }
   std::vector<std::optional<Result<Totals>>> done(runs);
   std::atomic<std::size_t> next = 0, finished = 0;
   std::atomic<bool> failed = false;

@@ -57,6 +57,9 @@ struct RunFault : ProgramFault {
   Where where;  // of the policy
 };
 
+// An error where so many runs at once would need more memory than there is.
+Result<void> fits_memory(const NamedPolicy&, const Scenario&, const RunOptions&, std::size_t at_once = 1);
+
 // One run of a policy; of one in another process by a process of its own, whose faults are thrown as
 // RunFault, by a sweep too.
 Result<Totals> run_named(Runner&, const NamedPolicy&, const Scenario&, Seed, const RunOptions& = {});

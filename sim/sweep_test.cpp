@@ -6,6 +6,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "sim/memory.hpp"
+
 namespace retrygate {
 namespace {
 
@@ -101,6 +103,13 @@ TEST(Sweep, RefusesWhatDoesNotFitTheMachine) {
   const auto refused = sweep(policies, {huge}, {1}, {"requests", "latency_p99_s"});
   ASSERT_FALSE(refused);
   EXPECT_NE(to_string(refused.error()).find("GB"), std::string::npos) << to_string(refused.error());
+  // A trace keeps every attempt.
+  Scenario large = *find_scenario("outage-then-limit", {});
+  large.clients = static_cast<std::int64_t>(memory_limit_bytes() / 500);
+  const Measures nothing;
+  std::vector<TraceRow> rows;
+  EXPECT_TRUE(fits_memory(policies[0], large, {.measures = &nothing}));
+  EXPECT_FALSE(fits_memory(policies[0], large, {.measures = &nothing, .trace = &rows}));
 }
 
 TEST(FindScenario, OverridesAndComplaints) {

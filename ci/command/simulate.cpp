@@ -57,9 +57,10 @@ Result<void> write_trace(const std::vector<NamedPolicy>& policies, const Scenari
         "for example --seeds 1");
   std::vector<TraceRow> rows;
   const Measures nothing;
+  const RunOptions options{.name = policies[0].name, .measures = &nothing, .trace = &rows};
+  if (auto fits = fits_memory(policies[0], scenario, options); !fits) return fits;
   Runner runner;
-  const auto totals = run_named(runner, policies[0], scenario, Seed{seeds[0]},
-                                {.name = policies[0].name, .measures = &nothing, .trace = &rows});
+  const auto totals = run_named(runner, policies[0], scenario, Seed{seeds[0]}, options);
   if (!totals) return tl::unexpected(totals.error());
   return write_file(file, trace_csv(rows));
 }
