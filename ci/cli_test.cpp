@@ -205,6 +205,10 @@ TEST_F(Cli, AFolderThatCannotBeWrittenIsSaidOnce) {
   // No one may make a folder below a file, root included.
   const std::string sim = "sim --policy fixed --scenario outage-then-limit --seeds 1..2 --out file/x.json";
   expect_refused(sim, {"file/x.json: error: cannot create this file: Not a directory"});
+  // And before anything is simulated, together with every other mistake.
+  expect_refused(sim + " --trace . --metric requets",
+                 {"file/x.json: error: cannot create this file: Not a directory",
+                  ".: error: cannot replace this file: Is a directory", "did you mean 'requests'"});
   const Ran gate = cli("gate --out file/reports");
   EXPECT_EQ(gate.code, 2);
   EXPECT_THAT(gate.err, HasSubstr("file/reports: error: cannot make this folder: Not a directory"));

@@ -324,30 +324,69 @@ Result<void> write_through(const std::string& path, std::string_view text) {
   return failure({path, 0, 0}, "cannot write this file: " + why);
 }
 
+bool is_device(const std::string& path) {
+  std::error_code fault;
+  const auto status = std::filesystem::status(path, fault);
+  return std::filesystem::exists(status) && std::filesystem::is_other(status);
+}
+
+// A symbolic link stays one: what it names is replaced.
+std::string replaced_by(const std::string& path) {
+  std::error_code fault;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, fault);
+  return fault ? path : target.string();
+}
+
+// A new file beside another one; below 0, and errno says why, if there can be none.
+struct Beside {
+  int file = -1;
+  std::string name;
+};
+Beside open_beside(const std::string& real) {
+  Beside beside;
+  // A name that nobody has: another writer's, or one left behind by a writer that was killed.
+  for (int n = 0; n < 1000; ++n) {
+    beside.name = fmt::format("{}.{}.{}.tmp", real, ::getpid(), n);
+    beside.file = ::open(beside.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (beside.file >= 0 || errno != EEXIST) break;
+  }
+  return beside;
+}
+
+tl::unexpected<Errors> unchanged(const std::string& path, std::string_view cannot) {
+  return failure({path, 0, 0}, fmt::format("cannot {} this file: {}", cannot, std::strerror(errno)),
+                 "nothing was changed");
+}
+
 }  // namespace
 
-Result<void> write_file(const std::string& path, std::string_view text, Existing existing) {
-  std::error_code fault;
-  if (const auto status = std::filesystem::status(path, fault);
-      std::filesystem::exists(status) && std::filesystem::is_other(status))
-    return write_through(path, text);
+Result<void> has_place(const std::string& path) {
+  if (is_device(path)) return {};
   const SignalsWait wait;
-  // A symbolic link stays one: what it names is replaced.
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, fault);
-  const std::string real = fault ? path : target.string();
-  std::string beside;
-  const auto refuse = [&](std::string_view what) {
-    const std::string why = std::strerror(errno);
-    ::unlink(beside.c_str());
-    return failure({path, 0, 0}, fmt::format("cannot {} this file: {}", what, why), "nothing was changed");
-  };
-  // A name that nobody has: another writer's, or one left behind by a writer that was killed.
-  int file = -1;
-  for (int n = 0; n < 1000; ++n) {
-    beside = fmt::format("{}.{}.{}.tmp", real, ::getpid(), n);
-    file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file >= 0 || errno != EEXIST) break;
+  const std::string real = replaced_by(path);
+  if (std::error_code fault; std::filesystem::is_directory(real, fault)) {
+    errno = EISDIR;
+    return unchanged(path, "replace");
   }
+  const Beside beside = open_beside(real);
+  if (beside.file < 0) return unchanged(path, "create");
+  ::close(beside.file);
+  ::unlink(beside.name.c_str());
+  return {};
+}
+
+Result<void> write_file(const std::string& path, std::string_view text, Existing existing) {
+  if (is_device(path)) return write_through(path, text);
+  const SignalsWait wait;
+  const std::string real = replaced_by(path);
+  const Beside beside = open_beside(real);
+  const int file = beside.file;
+  const auto refuse = [&](std::string_view cannot) {
+    const int why = errno;
+    ::unlink(beside.name.c_str());
+    errno = why;
+    return unchanged(path, cannot);
+  };
   if (file < 0) return refuse("create");
   if (!write_all(file, text)) {
     const int why = errno;
@@ -358,12 +397,12 @@ Result<void> write_file(const std::string& path, std::string_view text, Existing
   const bool synced = ::fsync(file) == 0;
   if (::close(file) != 0 || !synced) return refuse("write");
   if (existing == Existing::replaced) {
-    if (::rename(beside.c_str(), real.c_str()) != 0) return refuse("replace");
+    if (::rename(beside.name.c_str(), real.c_str()) != 0) return refuse("replace");
     return {};
   }
   // A second name for it is refused where there is a file, even one that has just come.
-  if (::link(beside.c_str(), real.c_str()) != 0) return refuse("create");
-  ::unlink(beside.c_str());
+  if (::link(beside.name.c_str(), real.c_str()) != 0) return refuse("create");
+  ::unlink(beside.name.c_str());
   return {};
 }
 

@@ -51,5 +51,7 @@ enum class Existing { replaced, kept };  // kept: that is an error
 // until that is done.
 Result<void> write_file(const std::string& path, std::string_view text,
                         Existing existing = Existing::replaced);
+// Would write_file find a place for it? To be asked before the work whose result the file will hold.
+Result<void> has_place(const std::string& path);
 
 }  // namespace retrygate::ci

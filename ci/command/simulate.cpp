@@ -83,6 +83,13 @@ Result<SampledPart> own_part(const SimOptions& options, const Crew& crew) {
   if (ids.empty()) {
     for (const Metric& metric : metrics()) ids.emplace_back(metric.id);
   }
+  if (crew.rank() == 0) {  // which writes
+    for (const std::string* file : {&options.out, &options.trace}) {
+      if (file->empty()) continue;
+      if (const auto place = has_place(*file); !place)
+        errors.insert(errors.end(), place.error().begin(), place.error().end());
+    }
+  }
   if (!errors.empty()) return tl::unexpected(std::move(errors));
   const std::vector<std::uint64_t> sharded = seeds_of(seeds->values(), *shard);
   if (!options.trace.empty() && crew.rank() == 0) {
