@@ -14,18 +14,15 @@ class Deduplication : public Stage {
     const auto [known, first] = seen_.try_emplace(key(request));
     if (first) return Step::pass;
     const Processing& p = known->second;
-    const bool forgotten =
-        p.failed ? request.at >= p.end : p.end != Instant::never() && request.at - p.end > remember_;
-    if (forgotten) {
+    const bool ended = request.at >= p.end;
+    if (ended && (p.failed || request.at - p.end > remember_)) {
       known->second = {};
       return Step::pass;
     }
     request.replayed = true;
-    // As draft-ietf-httpapi-idempotency-key-header says: 409 while the first one is being processed. Only
-    // where it is known already that it will succeed, the repeat is kept until then.
-    const bool succeeds = !p.failed && p.end != Instant::never();
-    request.outcome = {Status::http(succeeds ? 200 : 409), {}, {}};
-    if (succeeds) request.at = std::max(request.at, p.end);
+    // As draft-ietf-httpapi-idempotency-key-header says: 409 while the first one is being processed, whether
+    // or not the stages behind know already how that will end.
+    request.outcome = {Status::http(ended ? 200 : 409), {}, {}};
     return Step::answer;
   }
   bool counts() const override { return true; }
@@ -51,8 +48,8 @@ class Deduplication : public Stage {
 void add_deduplication(Shelf<ServerKind>& shelf) {
   shelf.add({"deduplication",
              "answers repeats of a call that was processed with the first answer, for `remember` (no limit); "
-             "409 while its "
-             "end is open",
+             "409 while it "
+             "is being processed",
              [](Reader& table) {
                const Duration remember = table.duration("remember").value_or(Duration::max());
                StageSpec spec;
