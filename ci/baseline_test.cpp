@@ -133,7 +133,7 @@ TEST_F(BaselineFile, AChangedPolicyIsJudgedAsIfBothWereSimulated) {
   ASSERT_EQ(stored.changes.size(), 1u);
   EXPECT_THAT(stored.changes[0].removed, Contains(HasSubstr("cap 5s (hard)")));
   EXPECT_THAT(stored.changes[0].added, Contains(HasSubstr("cap 20s (hard)")));
-  const auto simulated = run_gate(suite(R"([policy.ours]
+  const Suite both = suite(R"([policy.ours]
 kind = "full-jitter"
 [policy.other]
 kind = "full-jitter"
@@ -144,9 +144,15 @@ candidates = ["other"]
 scenarios = ["outage-then-limit"]
 seeds = "1..40"
 metrics = { peak_1s = "10%", completion_s = "10%" }
-)"),
-                                  {});
+)");
+  const auto simulated = run_gate(both, {});
   ASSERT_TRUE(simulated);
+  // A candidate beside an unchanged baseline is a change, too.
+  const Report candidate = report(both);
+  ASSERT_EQ(candidate.changes.size(), 1u);
+  EXPECT_EQ(candidate.changes[0].now, "other");
+  EXPECT_EQ(candidate.changes[0].removed, stored.changes[0].removed);
+  EXPECT_EQ(candidate.changes[0].added, stored.changes[0].added);
   ASSERT_EQ(stored.comparisons.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(stored.comparisons[i].headline, simulated->report.comparisons[i].headline);

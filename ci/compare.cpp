@@ -124,8 +124,12 @@ std::optional<BaselineArm> stored_arm(const CompareTask& task, const Baseline& f
         fmt::format("{} on {} is the policy of {}, simulated again with the same "
                     "result.",
                     task.baseline.name, scenario.id, file.path));
-  else
-    add_change(report, change(cell->policy, lines_of(cell->definition, cell->contract), task.baseline, true));
+  std::vector<NamedPolicy> now = {task.baseline};
+  now.insert(now.end(), task.candidates.begin(), task.candidates.end());
+  for (const NamedPolicy& policy : now) {
+    if (!(policy.policy == made->policy))
+      add_change(report, change(cell->policy, lines_of(cell->definition, cell->contract), policy, true));
+  }
   return arm;
 }
 

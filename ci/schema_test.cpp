@@ -25,7 +25,8 @@ using testing::Not;
 const std::filesystem::path source_tree = RETRYGATE_SOURCE_DIR;
 const std::filesystem::path build_tree = RETRYGATE_BUILD_DIR;
 
-// A failing gate, an empty report, one without a baseline.
+// A failing gate, an empty report, one without a baseline, one whose program is missing, one that was
+// refused.
 const std::vector<Report>& reports() {
   static const std::vector<Report> all = [] {
     std::vector<Report> some;
@@ -40,6 +41,14 @@ const std::vector<Report>& reports() {
     blocked.changes = {{"a", "b", {"was"}, {"is"}}};
     blocked.code = ExitCode::inconclusive;
     blocked.verdicts[0].verdict = "fails";
+    some.push_back(some.front());
+    Report& missing = some.back();
+    missing.comparisons[0].verdict = "inconclusive";
+    missing.unstarted = {{{"s.toml", 1, 1}, "ours was not compared: exec:./x cannot be started", {}}};
+    missing.code = ExitCode::internal;
+    Report& refused = some.emplace_back();
+    refused.refused = {{{"s.toml", 3, 7}, "cap (50ms) is below base (200ms)", "raise it"}};
+    refused.code = ExitCode::usage;
     return some;
   }();
   return all;
@@ -192,6 +201,40 @@ TEST(Schema, JunitIsWhatItsReadersShare) {
     EXPECT_TRUE(
         valid(written(fmt::format("junit-{}.xml", i), reporters().find("junit")->render(reports()[i]))));
   EXPECT_FALSE(valid(written("bad.xml", "<testsuites tests=\"-1\" failures=\"0\"/>")));
+}
+
+// What a reader that is not ours finds, case by case, is what the report says; what is open is no failure.
+TEST(Schema, JunitIsReadBack) {
+  if (!succeeds("/usr/bin/python3 -c 'import junitparser' >/dev/null"))
+    GTEST_SKIP() << "python3-junitparser is not installed";
+  const std::filesystem::path script = written("read-junit.py", R"(import collections, sys, junitparser
+document = junitparser.JUnitXml.fromfile(sys.argv[1])
+kinds = collections.Counter(type(case.result[0]).__name__ if case.result else 'Passed' for suite in document for case in suite)
+told = [document.tests, document.failures, document.errors, document.skipped]
+found = [sum(kinds.values()), kinds['Failure'], kinds['Error'], kinds['Skipped']]
+sys.exit(0 if told == found == [int(word) for word in sys.argv[2:]] else f'{told} {found} {sys.argv[2:]}')
+)");
+  for (std::size_t i = 0; i < reports().size(); ++i) {
+    const Report& report = reports()[i];
+    const auto count = [&](const auto& rows, std::initializer_list<std::string_view> verdicts) {
+      return std::count_if(rows.begin(), rows.end(), [&](const auto& row) {
+        return std::find(verdicts.begin(), verdicts.end(), row.verdict) != verdicts.end();
+      });
+    };
+    const auto errors = report.refused.size() + report.unstarted.size();
+    const auto tests = report.verdicts.size() + report.comparisons.size() + report.blocked.size() + errors;
+    const auto failures = count(report.verdicts, {"fails"}) + count(report.comparisons, {"fail"});
+    const auto open = count(report.verdicts, {"unsure", "not-promised", "waived"}) +
+                      count(report.comparisons, {"inconclusive"});
+    const auto file = written(fmt::format("junit-{}.xml", i), reporters().find("junit")->render(report));
+    const auto reads = [&](auto failed) {
+      return succeeds(fmt::format("/usr/bin/python3 '{}' '{}' {} {} {} {}", script.string(), file.string(),
+                                  tests, failed, errors,
+                                  open + static_cast<std::ptrdiff_t>(report.blocked.size())));
+    };
+    EXPECT_TRUE(reads(failures)) << i;
+    EXPECT_FALSE(reads(failures + 1)) << i;
+  }
 }
 
 }  // namespace

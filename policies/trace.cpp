@@ -74,8 +74,9 @@ std::vector<Line> read_lines(Csv& csv) {
 // What followed each attempt, from the times.
 void follow(TracedCall& call, Instant recording_ends, Duration patience, Csv& csv) {
   auto& all = call.attempts;
-  std::sort(all.begin(), all.end(),
-            [](const TracedAttempt& a, const TracedAttempt& b) { return a.number < b.number; });
+  // Stable: of attempts that are there twice the second one is the mistake.
+  std::stable_sort(all.begin(), all.end(),
+                   [](const TracedAttempt& a, const TracedAttempt& b) { return a.number < b.number; });
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].number != static_cast<std::int64_t>(i) + 1) {
       csv.fail(all[i].where,

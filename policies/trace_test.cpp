@@ -78,6 +78,9 @@ TEST(Trace, EveryFaultHasItsPlace) {
               HasSubstr("t.csv:3:5: error: client a, call 1: attempt 3 where attempt 2 is due"));
   EXPECT_THAT(faults_of_trace(header + "a,1,1,0s,1s,503\na,1,1,5s,6s,503\n"),
               HasSubstr("attempt 1 where attempt 2 is due"));
+  std::string many = header;
+  for (int i = 0; i < 100; ++i) many += "a,1,1,0s,1s,503\n";
+  EXPECT_THAT(faults_of_trace(many), HasSubstr("t.csv:3:5: error: client a, call 1: attempt 1 where"));
   EXPECT_THAT(faults_of_trace(header + "a,1,1,0s,2s,503\na,1,2,1s,3s,503\n"),
               HasSubstr("t.csv:3:5: error: attempt 2 starts before attempt 1 has ended"));
   EXPECT_THAT(faults_of_trace("client,call,attempt,start_ns,end_ns,status\na,1,1,0.5,1,503\n"),
