@@ -1,10 +1,12 @@
 #include "policies/base/yaml.hpp"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
 namespace retrygate {
 namespace {
@@ -83,11 +85,39 @@ class NodeReader {
   int values_ = 0;
 };
 
+// yaml-cpp 0.7 takes a mark that belongs to nothing, the comma of "{},", for the beginning of a document, and
+// does not read on: it would make empty documents until memory ends. Throws where a document begins where the
+// last one did.
+class Advances : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos <= last_) throw YAML::ParserException(mark, "nothing may stand here");
+    last_ = mark.pos;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  }
+  void OnMapEnd() override {}
+
+ private:
+  int last_ = -1;  // bytes from the beginning
+};
+
 }  // namespace
 
 Result<std::vector<Value>> parse_yaml(std::string_view text, const std::string& source) {
   std::vector<Value> documents;
   try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    for (Advances handler; parser.HandleNextDocument(handler);) {
+    }
     for (const YAML::Node& node : YAML::LoadAll(std::string(text))) {
       NodeReader builder(source);
       auto value = builder.build(node);

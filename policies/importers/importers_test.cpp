@@ -273,6 +273,12 @@ TEST(Yaml, RefusesWhatIsWrongOrTooMuch) {
   };
   EXPECT_THAT(fault("a: 1\na: 2\n"), HasSubstr("y:2:1: error: 'a' is given twice"));
   EXPECT_THAT(fault("a: [1\nb: 2\n"), HasSubstr("this is no YAML"));
+  // yaml-cpp alone reads this for ever.
+  EXPECT_THAT(fault("{},"), HasSubstr("y:1:3: error: this is no YAML: nothing may stand here"));
+  EXPECT_THAT(fault("\"a\",b"), HasSubstr("y:1:4: "));
+  for (const auto& [text, n] :
+       {std::pair("---\na: 1\n---\n---\nb: 2\n...\nc", 4U), std::pair("\"a\" b", 2U), std::pair("", 0U)})
+    EXPECT_EQ(parse_yaml(text, "y")->size(), n) << text;
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {
     bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
