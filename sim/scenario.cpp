@@ -99,6 +99,8 @@ std::vector<Arrivals::Start> read_starts(Reader& table, const std::string& path)
                fmt::format("call {} of client {} starts in line {} already", *k, *c, earlier->second));
     starts.push_back({*time, *c, *k});
   }
+  if (starts.empty() && lines.empty())
+    csv.fail({path, 1, 1}, "no call starts in this trace", "every call has a line with attempt 1");
   const auto order = [](const Arrivals::Start& one) { return std::tuple(one.time, one.client, one.call); };
   std::sort(starts.begin(), starts.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
   return starts;
@@ -115,7 +117,7 @@ void read_arrivals(Reader& reader, Scenario& s) {
   else if (!word && a.interval > Duration{})
     a.kind = Kind::interval;
   a.ramp = reader.duration("ramp").value_or(Duration{});
-  a.think = law(reader, "think_time");
+  a.think = law(reader, "think_time", Law{});
   if (reader.has("rate_per_s")) a.rate_per_s = reader.number("rate_per_s").value_or(1);
   const auto belongs = [&](std::string_view key, bool fits, std::string_view to) {
     if (reader.has(key) && !fits) reader.fail(key, fmt::format("'{}' belongs to arrivals = \"{}\"", key, to));
@@ -201,10 +203,10 @@ Result<Scenario> read_scenario(std::string id, const Value& written) {
   s.clients = count(reader, "clients", 1, s.clients);
   s.calls = count(reader, "calls", 1, s.calls);
   read_arrivals(reader, s);
-  s.network.request = law(reader, "request_latency");
-  s.network.reply = law(reader, "reply_latency");
+  s.network.request = law(reader, "request_latency", Law{});
+  s.network.reply = law(reader, "reply_latency", Law{});
   s.network.front = reader.duration("front_service").value_or(Duration{});
-  s.network.loss = probability(reader, "loss");
+  s.network.loss = probability(reader, "loss", 0);
   s.attempt_timeout = reader.duration("attempt_timeout").value_or(s.attempt_timeout);
   s.call_deadline = reader.duration("call_deadline").value_or(s.call_deadline);
   s.idempotent = reader.flag("idempotent").value_or(s.idempotent);

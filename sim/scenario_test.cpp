@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/testing.hpp"
 #include "policies/base/testing.hpp"
+#include "sim/testing.hpp"
 
 namespace retrygate {
 namespace {
@@ -81,6 +81,8 @@ TEST_F(ScenarioFiles, MistakesHaveTheirPlace) {
                   "outages.csv:1:1: error: this log has lengths",
                   "starts.csv:5:3: error: call 0 of client 7 starts in line 2 already",
                   "starts.csv:6:1: error: 'x' must be a whole number", "starts.csv:7:7: error: "});
+  file("starts.csv", "client,call,attempt,start\n7,0,2,1s\n");
+  expect_refused({"starts.csv:1:1: error: no call starts in this trace"});
 }
 
 }  // namespace

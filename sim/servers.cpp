@@ -32,12 +32,18 @@ Refusal read_refusal(Reader& table, int status) {
   return refusal;
 }
 
+namespace {
+
+// Complains about a key that must be there and is not.
+void want(Reader& table, std::string_view key, bool required, std::string_view hint) {
+  if (required && !table.has(key)) table.fail(key, fmt::format("'{}' is missing", key), std::string(hint));
+}
+
+}  // namespace
+
 std::int64_t count(Reader& table, std::string_view key, std::int64_t least,
                    std::optional<std::int64_t> otherwise) {
-  if (!table.has(key) && !otherwise) {
-    table.fail(key, fmt::format("'{}' is missing", key), "a whole number");
-    return least;
-  }
+  want(table, key, !otherwise, "a whole number");
   const std::int64_t n = table.integer(key).value_or(otherwise.value_or(least));
   if (n < least || n > many) {
     table.fail(key, fmt::format("'{}' must be {}..{}", key, least, many));
@@ -46,16 +52,18 @@ std::int64_t count(Reader& table, std::string_view key, std::int64_t least,
   return n;
 }
 
-double probability(Reader& table, std::string_view key, double otherwise) {
-  const double p = table.number(key).value_or(otherwise);
+double probability(Reader& table, std::string_view key, std::optional<double> otherwise) {
+  want(table, key, !otherwise, "a probability, 0..1");
+  const double p = table.number(key).value_or(otherwise.value_or(0));
   if (!(p >= 0 && p <= 1)) table.fail(key, fmt::format("'{}' must be a probability, 0..1", key));
   return p;
 }
 
-Law law(Reader& table, std::string_view key, Law otherwise) {
+Law law(Reader& table, std::string_view key, std::optional<Law> otherwise) {
+  want(table, key, !otherwise, "a time such as \"50ms\", or a law such as \"exponential 50ms\"");
   const auto text = table.text(key);
-  if (!text) return otherwise;
-  return keep(parse_law(*text, table.where(key)), table.complaints()).value_or(otherwise);
+  if (!text) return otherwise.value_or(Law{});
+  return keep(parse_law(*text, table.where(key)), table.complaints()).value_or(Law{});
 }
 
 }  // namespace retrygate

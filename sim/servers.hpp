@@ -31,10 +31,10 @@ std::string path_beside(const Where&, const std::string& path);
 
 // `answer` and `retry_after` of a stage's table.
 Refusal read_refusal(Reader& table, int status);
-// A whole number of at least `least`; required when there is no `otherwise`.
+// These keys must be there when there is no `otherwise`. A whole number of at least `least`.
 std::int64_t count(Reader& table, std::string_view key, std::int64_t least,
                    std::optional<std::int64_t> otherwise = std::nullopt);
-double probability(Reader& table, std::string_view key, double otherwise = 0);
-Law law(Reader& table, std::string_view key, Law otherwise = {});
+double probability(Reader& table, std::string_view key, std::optional<double> otherwise = std::nullopt);
+Law law(Reader& table, std::string_view key, std::optional<Law> otherwise = std::nullopt);
 
 }  // namespace retrygate

@@ -376,19 +376,41 @@ stages = [
     EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
 }
 
+// Else a scenario whose failure nobody wrote down would be one that every policy passes.
+TEST(Stages, WhatMakesAStageWhatItIsMustBeThere) {
+  const auto refusal = [](const std::string& stage) {
+    const auto made = read_scenario("test", *parse_toml("stages = [" + stage + "]", "bad.toml"));
+    return made ? std::string("accepted") : to_string(made.error());
+  };
+  for (const auto& [stage, error] :
+       {std::pair(R"({ kind = "outage" })", "an outage needs to be some time"),
+        std::pair(R"({ kind = "outage", start = "1s" })", "'start' needs a 'length'"),
+        std::pair(R"({ kind = "outage", gap = "1s" })", "'gap' needs a 'max'"),
+        std::pair(R"({ kind = "outage", length = "1s", max = "1s" })", "'max' belongs to a 'gap'"),
+        std::pair(R"({ kind = "brownout", length = "1s" })", "a brownout needs 'extra' or 'probability'"),
+        std::pair(R"({ kind = "queue" })", "'service' is missing"),
+        std::pair(R"({ kind = "service" })", "'time' is missing"),
+        std::pair(R"({ kind = "congestion", half_speed_at = 2 })", "'time' is missing"),
+        std::pair(R"({ kind = "random-failure" })", "'probability' is missing"),
+        std::pair(R"({ kind = "optimistic-row" })", "'round_trip' is missing")})
+    EXPECT_NE(refusal(stage).find(error), std::string::npos) << stage << "\n" << refusal(stage);
+}
+
 TEST(Stages, ExtremeNumbersAreRefusedOrSaturate) {
   const auto refusal = [](const std::string& stage, const std::string& more = "") {
     const auto made = read_scenario("test", *parse_toml(more + "\nstages = [" + stage + "]", "bad.toml"));
     return made ? std::string("accepted") : to_string(made.error());
   };
   for (const char* stage :
-       {R"({ kind = "outage", length = "1ns", every = "2ns" })", R"({ kind = "outage", gap = "1ns" })",
-        R"({ kind = "hop", policy = "fixed", stages = [{ kind = "outage", gap = "10us" }] })"})
+       {R"({ kind = "outage", length = "1ns", every = "2ns" })",
+        R"({ kind = "outage", gap = "1ns", max = "1us" })",
+        R"({ kind = "hop", policy = "fixed", stages = [{ kind = "outage", gap = "10us", max = "1us" }] })"})
     EXPECT_NE(refusal(stage).find("more than 1000000 outages within the horizon of "), std::string::npos)
         << stage;
-  EXPECT_NE(refusal(R"({ kind = "outage", gap = "1ns" })").find("bad.toml:2:36:"), std::string::npos);
-  EXPECT_EQ(refusal(R"({ kind = "outage", gap = "1ms" })"), "accepted");
-  EXPECT_NE(refusal(R"({ kind = "outage", gap = "1ms" })", "horizon = \"1h\""), "accepted");
+  EXPECT_NE(refusal(R"({ kind = "outage", gap = "1ns", max = "1us" })").find("bad.toml:2:36:"),
+            std::string::npos);
+  EXPECT_EQ(refusal(R"({ kind = "outage", gap = "1ms", max = "1us" })"), "accepted");
+  EXPECT_NE(refusal(R"({ kind = "outage", gap = "1ms", max = "1us" })", "horizon = \"1h\""), "accepted");
   for (const char* law : {"lognormal 0s 1", "gamma 0s 1", "weibull 0s 1", "lognormal 1ms 1000",
                           "gamma 1ms 1e-300", "weibull 1ms 1e300"})
     EXPECT_FALSE(parse_law(law)) << law;

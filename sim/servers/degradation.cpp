@@ -72,8 +72,11 @@ void add_degradation(Shelf<ServerKind>& shelf) {
              [](Reader& table) {
                const Instant start{table.duration("start").value_or(Duration{})};
                const Instant end = start + table.duration("length").value_or(Duration::max());
-               const Law extra = law(table, "extra");
-               const double p = probability(table, "probability");
+               const Law extra = law(table, "extra", Law{});
+               const double p = probability(table, "probability", 0);
+               if (!table.has("extra") && !table.has("probability"))
+                 table.fail("extra", "a brownout needs 'extra' or 'probability'",
+                            "how much slower requests are, how many of them fail");
                const Refusal refusal = read_refusal(table, 503);
                StageSpec spec;
                spec.random = extra.random() || p > 0;

@@ -119,6 +119,15 @@ Windows read_windows(Reader& table) {
   w.gap = table.duration("gap").value_or(Duration{});
   w.least = table.duration("min").value_or(Duration{});
   w.most = table.duration("max").value_or(w.least);
+  if (!table.has("length") && !table.has("file") && !table.has("gap"))
+    table.fail("length", "an outage needs to be some time",
+               "'start' and 'length', 'gap' and 'max', or a CSV 'file'");
+  if (table.has("start") && !table.has("length")) table.fail("start", "'start' needs a 'length'");
+  if (table.has("gap") && !table.has("max") && !table.has("min"))
+    table.fail("gap", "'gap' needs a 'max'", "outages take from 'min' (0) to 'max'");
+  for (const char* key : {"min", "max"}) {
+    if (table.has(key) && !table.has("gap")) table.fail(key, fmt::format("'{}' belongs to a 'gap'", key));
+  }
   if (w.least > w.most) table.fail("max", "'max' is below 'min'");
   w.hang = table.flag("hang").value_or(false);
   w.refusal = read_refusal(table, 503);
