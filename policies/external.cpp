@@ -223,7 +223,12 @@ std::vector<Decision> ExternalProgram::ask(std::span<const Question> questions) 
   if (heard.lapse) {
     const std::size_t next = std::min(decisions.size(), questions.size() - 1);
     const bool late = heard.lapse->kind == Lapse::Kind::late;
-    fault_ = told(heard.lapse->what + (late ? " (does it flush its output?)" : ""), line_of(next));
+    const std::size_t unanswered = questions.size() - next;
+    fault_ = told(
+        heard.lapse->what + (late ? " (does it flush its output?)" : "") +
+            (unanswered > 1 ? fmt::format("; of {} lines without an answer this is the first", unanswered)
+                            : ""),
+        line_of(next));
     fault_->late = late;
   }
   return decisions;

@@ -1,5 +1,7 @@
 #include "properties/bounds.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -85,6 +87,12 @@ long double first_v2(long double share) {
 }
 
 }  // namespace
+
+std::string to_string(const Support& s) {
+  const auto text = [](long double ns) { return to_string(Duration::ns(static_cast<std::int64_t>(ns))); };
+  return s.lo == s.hi ? text(s.hi) : fmt::format("[{}, {}]", text(s.lo), text(s.hi));
+}
+std::string outside(const Support& s) { return (s.lo == s.hi ? "not " : "outside ") + to_string(s); }
 
 bool chained(const Contract& c) {
   return c.jitter &&

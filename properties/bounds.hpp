@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "policies/contract.hpp"
 
@@ -22,6 +23,9 @@ struct Support {
     return x >= lo - slack && x <= hi + slack + above;
   }
 };
+
+std::string to_string(const Support&);  // "[100ms, 1.5s]"; "1s" for a point
+std::string outside(const Support&);    // "outside [100ms, 1.5s]"; "not 1s"
 
 // The largest Duration.
 inline constexpr long double without_end = 9223372036854775807.0L;

@@ -50,6 +50,7 @@ VerdictRow verdict_of(const Invariant& invariant, const Subject& subject, const 
   trial.replay = std::move(place);
   // What a generator of its own decided does not come back: smaller cases would be other ones.
   if (!subject.keyed) trial.shrinks = 0;
+  if (options.shrinks) trial.shrinks = *options.shrinks;
   const auto listed = std::find_if(subject.deviations.begin(), subject.deviations.end(),
                                    [&](const Deviation& d) { return d.invariant == invariant.id; });
   if (options.first_failure && listed == subject.deviations.end())

@@ -24,6 +24,8 @@ struct Options {
   std::function<void(const Invariant&, const std::string& unshrunk)> first_failure = {};
   // Told of each case before it is tried: of what a subject that kills the process was given.
   std::function<void(const Invariant&, const std::string& text)> trying = {};
+  // Smaller cases that are tried around one that fails. Absent: 400, but none where draws do not come back.
+  std::optional<int> shrinks = {};
 };
 
 struct VerdictRow {

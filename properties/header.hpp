@@ -31,6 +31,9 @@ inline constexpr std::array<std::string_view, 13> malformed_headers{"1.5",
                                                                     "3, 5",
                                                                     "Wed, 99 Foo 2026 07:28:00 GMT"};
 
+// One that this contract gives a policy no reason to end the call for, nor to run out of time.
+std::optional<std::string_view> harmless_header(const Contract&);
+
 enum class DateForm : std::uint8_t { fixed, rfc850, asctime };
 // For 10 s, rounded down to whole seconds: "Thu, 01 Jan 2026 00:00:10 GMT", "Thursday, 01-Jan-26 00:00:10
 // GMT" or "Thu Jan  1 00:00:10 2026".

@@ -26,6 +26,7 @@ struct Ending {
   Status status = Status::http(503);
   std::optional<std::string> header = {};
   Duration not_before = {};  // the attempt ends at least so long after the start of the call
+  Duration lasts = {};       // and after its own
 };
 
 // A call that is put to the program: it is told of endings until it stops or has been told of `attempts`.
@@ -161,8 +162,10 @@ class Conductor {
   // When the attempt ends that it is to be told of next.
   static Instant due(const Place& p) {
     const Instant started = start_of(p), call_started = p.begun ? p.call_started : started;
-    const Ending ending = p.lane->calls[p.call].ending(number_of(p), started);
-    return std::min(std::max(started, call_started + ending.not_before), end_of_time);
+    return end_of(p.lane->calls[p.call].ending(number_of(p), started), started, call_started);
+  }
+  static Instant end_of(const Ending& e, Instant started, Instant call_started) {
+    return std::min(std::max(started + e.lasts, call_started + e.not_before), end_of_time);
   }
 
   // Of the calls that one client makes at once only that goes on whose attempt ends first, so that no client
@@ -193,7 +196,7 @@ class Conductor {
     const std::int64_t number = number_of(p);
     const Instant started = p.now;
     const Ending ending = script.ending(number, started);
-    p.now = std::min(std::max(started, p.call_started + ending.not_before), end_of_time);
+    p.now = end_of(ending, started, p.call_started);
     TracedAttempt a;
     a.number = number;
     a.started = started;
@@ -326,7 +329,8 @@ class Plan {
   Plan(const Contract& contract, int cases)
       : contract_(contract), effort_(effort_of(cases)), failure_(retryable(contract)) {
     // What is likeliest to kill a program comes last.
-    for (auto& lanes : {fleet(), reuse(), outcomes(), time_limits(), headers(), sequences()})
+    for (auto& lanes : {fleet(), reuse(), slow_attempts(), outcomes(), time_limits(), headers(),
+                        after_headers(), sequences()})
       phases_.push_back(lanes);
     jumps_ = jumps();
   }
@@ -371,15 +375,14 @@ class Plan {
   // Many clients that fail together.
   std::vector<Lane> fleet() {
     const bool jittered = contract_.jitter && contract_.jitter->kind != JitterKind::none;
-    return fresh(jittered ? static_cast<std::size_t>(effort_.draws) : 64, {fails(8)});
+    // Without jitter so many that a table of the calls under way may overflow.
+    return fresh(jittered ? static_cast<std::size_t>(effort_.draws) : 512, {fails(8)});
   }
   // Every outcome, with and without leave to repeat; and successes after failures.
   std::vector<Lane> outcomes() {
     std::vector<Lane> lanes;
-    std::vector<Status> statuses = {Status::http(200), Status::http(204)};
-    for (const int code : {300, 304, 400, 401, 403, 404, 405, 408, 409, 410, 413, 418, 421, 422,
-                           423, 425, 429, 431, 451, 500, 501, 502, 503, 504, 505, 507, 508, 511})
-      statuses.push_back(Status::http(code));
+    std::vector<Status> statuses = successes_of_http();
+    for (const Status s : failures_of_http()) statuses.push_back(s);
     // A policy for HTTP alone need not know gRPC's words.
     const bool speaks_grpc = contract_.retry_on && contract_.retry_on->speaks_about(Status::Kind::grpc);
     for (int code = 0; speaks_grpc && code <= 16; ++code) statuses.push_back(Status::grpc(code));
@@ -442,6 +445,42 @@ class Plan {
                 return http_date(Instant{std::max(Duration{}, now.since_start + Duration::s(s))});
               })});
       }
+    }
+    return lanes;
+  }
+  // Calls that go on after a header; and their clients, which are used again.
+  std::vector<Lane> after_headers() {
+    std::vector<Lane> lanes;
+    if (!contract_.retry_after) return lanes;
+    const Duration most = contract_.retry_after_max.value_or(Duration::max());
+    const std::int64_t length =
+        std::min(effort_.attempts, std::min<std::int64_t>(contract_.max_attempts.value_or(10), 40) + 2);
+    for (const Status status : {Status::http(503), Status::http(429)}) {
+      if (contract_.retry_on && !contract_.retry_on->contains(status)) continue;
+      for (const std::int64_t seconds : {0, 1, 7, 120}) {
+        if (Duration::s(seconds) > most) continue;
+        for (const std::int64_t at : {1, 3}) {
+          const auto ending = [=, this, text = std::to_string(seconds)](std::int64_t n, Instant) {
+            return n == at ? Ending{status, text} : Ending{failure_};
+          };
+          add(lanes, {Errand{length, ending}, fails(4)});
+        }
+      }
+    }
+    return lanes;
+  }
+  // Attempts that take their time, which is no part of the delay after them.
+  std::vector<Lane> slow_attempts() {
+    std::vector<Lane> lanes;
+    if (contract_.elapsed || contract_.deadline) return lanes;  // see time_limits
+    for (int i = 0; i < 4; ++i) {
+      for (const Duration lasts :
+           {Duration::us(1'500), Duration::ms(400), Duration::s(7), Duration::s(2'400)})
+        add(lanes, {Errand{8, [=, this](std::int64_t, Instant) {
+                             Ending e{failure_};
+                             e.lasts = lasts;
+                             return e;
+                           }}});
     }
     return lanes;
   }
@@ -759,6 +798,8 @@ class ProgramCheck {
     // A case is some hundred questions, and each of them waits for the answer to the one before it.
     Options options = options_;
     options.cases = std::max(1, options_.cases * 24 / 200);
+    // Of a seeded program a smaller case is a case as good as any: it has failed before our eyes.
+    if (said.seeded) options.shrinks = 40;
     const Subject subject = asked_alone_of(*program);
     for (const Invariant* invariant : asked) {
       VerdictRow row{name_, invariant, Verdict::holds, {}, {}, {}};
@@ -773,7 +814,27 @@ class ProgramCheck {
       rows.push_back(std::move(row));
     }
     if (const auto fault = program->finish()) faults.push_back({*fault, {}});
+    if (!faults.empty()) return program->asked();
+    for (VerdictRow& row : rows) {
+      const bool here = std::find(asked.begin(), asked.end(), row.invariant) != asked.end();
+      if (here && row.verdict == Verdict::fails && !fails_alone(row))
+        row.note = said.seeded ? "asked alone, of a fresh process, the case did not fail again"
+                               : "the program draws from a source of its own: the case may not come again";
+    }
     return program->asked();
+  }
+
+  // Does the case of this row fail in a process that is told of nothing else?
+  bool fails_alone(const VerdictRow& row) const {
+    const auto token = parse_token(row.counterexample.token);
+    const auto program = token ? running() : tl::unexpected(ProtocolFault{});
+    if (!program) return false;
+    try {
+      return token->place.empty() ||
+             replay(*token, asked_alone_of(*program), options_).verdict == Verdict::fails;
+    } catch (const ProgramFault&) {
+      return false;
+    }
   }
 
   VerdictRow died(const Invariant& survives, const ProtocolFault& fault,

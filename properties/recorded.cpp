@@ -145,11 +145,15 @@ std::string place(const Seen& s) {
   if (s.attempt->has_header) text += fmt::format(", Retry-After '{}'", s.attempt->header);
   if (s.attempt->ended != s.call->attempts.front().started)
     text += fmt::format(", {} into the call", to_string(s.attempt->ended - s.call->attempts.front().started));
+  // What else may have to do with it.
+  if (s.attempt->ended != s.attempt->started)
+    text += fmt::format(", of which it took {}", to_string(s.attempt->ended - s.attempt->started));
+  for (const TracedAttempt& before : s.call->attempts) {
+    if (before.number >= number(s)) break;
+    if (before.has_header)
+      text += fmt::format(", after Retry-After '{}' at attempt {}", before.header, before.number);
+  }
   return text;
-}
-
-std::string interval_in_ns(const Support& s) {
-  return fmt::format("[{:.0f}ns, {:.0f}ns]", static_cast<double>(s.lo), static_cast<double>(s.hi));
 }
 
 Finding found(std::string first, std::string least) {
@@ -242,7 +246,7 @@ std::optional<Finding> in_bounds(const std::vector<Seen>& all, const Rules& k) {
   return each(all, k, own_delays(k.contract), [&](const Seen& s) -> Complaint {
     const auto support = own_support(s, k.contract);
     if (!support || support->holds(s.wait)) return {};
-    return fmt::format("the delay is {}, outside {}", to_string(s.wait), interval_in_ns(*support));
+    return fmt::format("the delay is {}, {}", to_string(s.wait), outside(*support));
   });
 }
 
@@ -278,11 +282,10 @@ std::optional<Finding> not_zero(const std::vector<Seen>& all, const Rules& k) {
     const auto support = own_support(s, c);
     if (s.wait != Duration{} || !support || support->hi < 1) return {};
     if (support->lo >= in_ns(c.tick))
-      return fmt::format("the delay is 0, where {} is configured", interval_in_ns(*support));
+      return fmt::format("the delay is 0, where {} is configured", to_string(*support));
     const auto& [zero, of] = zeros.at(number(s));
     if (of < delays_asked || zero < of) return {};
-    return fmt::format("all {} delays of this retry are 0, where {} is configured", of,
-                       interval_in_ns(*support));
+    return fmt::format("all {} delays of this retry are 0, where {} is configured", of, to_string(*support));
   });
 }
 
@@ -598,8 +601,8 @@ std::optional<Finding> isolated(const std::vector<Seen>& all, const Rules& k) {
       [&](const Seen& s) -> Complaint {
         const auto support = own_support(s, c);
         if (!support || support->holds(s.wait) || wrong.contains(number(s))) return {};
-        return fmt::format("beside or after another call of the client the delay is {}, outside {}",
-                           to_string(s.wait), interval_in_ns(*support));
+        return fmt::format("beside or after another call of the client the delay is {}, {}",
+                           to_string(s.wait), outside(*support));
       });
 }
 
@@ -621,8 +624,8 @@ std::optional<Finding> reset(const std::vector<Seen>& all, const Rules& k) {
       [&](const Seen& s) -> Complaint {
         const auto support = own_support(s, c);
         if (!support || support->holds(s.wait) || wrong.contains(number(s))) return {};
-        return fmt::format("after a call of the client that succeeded the delay is {}, outside {}",
-                           to_string(s.wait), interval_in_ns(*support));
+        return fmt::format("after a call of the client that succeeded the delay is {}, {}", to_string(s.wait),
+                           outside(*support));
       });
 }
 
@@ -795,21 +798,37 @@ std::optional<Finding> instances_independent(const std::vector<Seen>& all, const
   });
 }
 
-// The same client number in two fresh processes.
+// The same client number in two fresh processes: every second process with the one after it, all together;
+// and every couple of them for itself, because seeds out of a few show in some couples alone.
 std::optional<Finding> processes_independent(const std::vector<std::vector<Seen>>& processes,
                                              const Contract& c, double alpha) {
   if (!jittered(c)) return std::nullopt;
-  return independent(c, alpha, "the same client of two processes", [&](std::int64_t retry) {
+  const auto couple = [&](std::size_t p, std::size_t q, std::int64_t retry, Pairs& pairs) {
+    const auto a = delays_of(processes[p], c, retry), b = delays_of(processes[q], c, retry);
+    const auto n = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
+    pairs.first.insert(pairs.first.end(), a.begin(), a.begin() + n);
+    pairs.second.insert(pairs.second.end(), b.begin(), b.begin() + n);
+  };
+  Finding together = independent(c, alpha / 2, "the same client of two processes", [&](std::int64_t retry) {
     Pairs pairs;
-    for (std::size_t p = 0; p + 1 < processes.size(); p += 2) {
-      const auto a = delays_of(processes[p], c, retry);
-      const auto b = delays_of(processes[p + 1], c, retry);
-      const auto n = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
-      pairs.first.insert(pairs.first.end(), a.begin(), a.begin() + n);
-      pairs.second.insert(pairs.second.end(), b.begin(), b.begin() + n);
-    }
+    for (std::size_t p = 0; p + 1 < processes.size(); p += 2) couple(p, p + 1, retry, pairs);
     return pairs;
   });
+  const auto law = law_of(c, 1, std::nullopt);
+  if (together.verdict != Verdict::holds || !law || !can_spread(*law)) return together;
+  const std::size_t n = processes.size();
+  for (std::size_t q = 1; q < n; ++q) {
+    for (std::size_t p = 0; p < q; ++p) {
+      Pairs pairs;
+      couple(p, q, 1, pairs);
+      const auto why = dependence(pairs, *law, alpha / static_cast<double>(n * (n - 1)));
+      if (!why) continue;
+      const std::string text =
+          fmt::format("retry 1: the same client of processes {} and {} of {}: {}", p + 1, q + 1, n, *why);
+      return found(text, text);
+    }
+  }
+  return together;
 }
 
 using JudgeEach = std::optional<Finding> (*)(const std::vector<Seen>&, const Rules&);

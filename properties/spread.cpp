@@ -88,6 +88,27 @@ std::optional<std::string> far_from_law(const std::vector<Drawn>& draws, double 
 
 bool can_spread(const DelayLaw& law) { return width(law) / law.tick >= 2 && width(law) >= 5 * edge(law); }
 
+namespace {
+
+// Delays that are all whole microseconds, milliseconds ... come from a clock that counts these: then equal
+// ones are no herd, and the contract lacks a word.
+std::string hint_of_a_tick(const std::vector<long double>& delays, const DelayLaw& law) {
+  std::int64_t step = 0;
+  for (const long double d : delays) {
+    if (d < law.cut) step = std::gcd(step, static_cast<std::int64_t>(d));
+  }
+  for (const Duration tick : {Duration::s(1), Duration::ms(1), Duration::us(1)}) {
+    if (step % tick.ns() == 0 && step > 0 && in_ns(tick) > law.tick)
+      return fmt::format(
+          "; every delay is a multiple of {0}: if that is the policy's resolution, promise tick = "
+          "\"{0}\"",
+          to_string(tick));
+  }
+  return "";
+}
+
+}  // namespace
+
 std::optional<std::string> herds(const std::vector<long double>& delays, const DelayLaw& law, double alpha) {
   constexpr int bins = 20;
   const int n = static_cast<int>(delays.size());
@@ -111,8 +132,9 @@ std::optional<std::string> herds(const std::vector<long double>& delays, const D
   const long double points = width(law) / law.tick / law.densest;
   if (static_cast<double>(points) * binomial_at_least(most->second, n, static_cast<double>(3 / points)) <
       alpha / 2)
-    return fmt::format("{} come back at the same instant, after {}", most->second,
-                       to_string(Duration::ns(static_cast<std::int64_t>(most->first))));
+    return fmt::format("{} come back at the same instant, after {}{}", most->second,
+                       to_string(Duration::ns(static_cast<std::int64_t>(most->first))),
+                       hint_of_a_tick(delays, law));
   return std::nullopt;
 }
 
@@ -136,7 +158,8 @@ std::optional<std::string> dependence(const Pairs& pairs, const DelayLaw& law, d
   // A value may collect its two neighbours by rounding.
   const auto same = static_cast<double>(std::min(1.0L, 3 * law.densest * law.tick / width(law)));
   if (binomial_at_least(equal, n, same) < alpha / 3)
-    return fmt::format("{} of {} pairs wait exactly as long as each other", equal, n);
+    return fmt::format("{} of {} pairs wait exactly as long as each other{}", equal, n,
+                       hint_of_a_tick(all, law));
   if (hypergeometric_at_least(both_high, n, first_high, second_high) < alpha / 3)
     return fmt::format("in {} of {} pairs both wait longer than most", both_high, n);
   const int only_first = first_high - both_high;

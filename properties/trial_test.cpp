@@ -168,6 +168,65 @@ TEST(Trial, AThirdSuccessIsNone) {
 
 // ---- right, and unusual
 
+Contract hinted(Contract c) {
+  c.jitter = Jitter{};
+  c.retry_after = RetryAfterRule::floor;
+  c.retry_after_max = Duration::s(60);
+  return c;
+}
+Decision wait_or_stop(std::int64_t n, Duration asked) {
+  return n >= 8 ? Decision::stop(Stop::attempts) : Decision::wait(std::max(ceiling(n), asked));
+}
+
+TEST(Trial, AHeaderCountsForTheRestOfTheCall) {
+  const Ids ids = found(hinted(full_jitter()), [](Notes&, Notes& call, const Attempt& a, Rng&) {
+    call.last = std::max(call.last, a.outcome.retry_after.value_or(Duration{}));
+    if (call.last > Duration::s(60)) return Decision::stop(Stop::deadline);
+    return wait_or_stop(a.number, call.last);
+  });
+  EXPECT_EQ(ids, Ids{"delay-in-bounds"});
+}
+
+TEST(Trial, AnAttemptWithAHeaderDoesNotCount) {
+  const Ids ids = found(hinted(full_jitter()), [](Notes&, Notes& call, const Attempt& a, Rng&) {
+    const auto asked = a.outcome.retry_after;
+    if (asked && *asked > Duration::s(60)) return Decision::stop(Stop::deadline);
+    if (asked) ++call.count;
+    return wait_or_stop(std::max<std::int64_t>(1, a.number - call.count), asked.value_or(Duration{}));
+  });
+  EXPECT_THAT(ids, testing::IsSupersetOf({"attempts-exact", "delay-in-bounds"}));
+}
+
+TEST(Trial, TheTimeOfTheAttemptIsWaitedOnceMore) {
+  Contract promise = full_jitter();
+  promise.jitter = Jitter{};
+  const Ids ids = found(promise, [](Notes&, Notes& call, const Attempt& a, Rng&) {
+    const Duration took = a.finished - (a.number == 1 ? a.call_started : call.at);
+    const Decision d = wait_or_stop(a.number, Duration{});
+    if (d.stops()) return d;
+    call.at = a.finished + d.delay() + took;
+    return Decision::wait(d.delay() + took);
+  });
+  EXPECT_EQ(ids, Ids{"delay-in-bounds"});
+}
+
+// Any 2xx is a success; a 201 that is sent again is a second order.
+struct TwoSuccesses {
+  using Client = Stateless;
+  using Call = Stateless;
+  Decision after(Client&, Call&, const Attempt& a, Rng&) const {
+    const Status s = a.outcome.status;
+    if (s == Status::http(200) || s == Status::http(204)) return Decision::stop(Stop::success);
+    return wait_or_stop(a.number, {});
+  }
+  Contract contract() const { return {}; }
+  bool operator==(const TwoSuccesses&) const = default;
+  friend std::string to_string(const TwoSuccesses&) { return "two successes"; }
+};
+TEST(Trial, OnlySomeSuccessesCount) {
+  EXPECT_EQ(failing(check(subject_of("trial", TwoSuccesses{}))), Ids{"survives"});
+}
+
 TEST(Trial, RightAndUnusualIsNotAccused) {
   const auto innocent = [](const char* what, const Contract& promise, Decides::Function decide) {
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
@@ -264,7 +323,15 @@ TEST(Trial, FaultyProgramsAreFound) {
                                                        {"octal", "hint", "retry-after-parsed"},
                                                        {"local-time", "hint", "retry-after-parsed"},
                                                        {"tls-raises", "full", "survives"},
-                                                       {"plateau", "none", "growth-law"}};
+                                                       {"plateau", "none", "growth-law"},
+                                                       {"sticky", "hint", "delay-in-bounds"},
+                                                       {"for-all", "hint", "delay-in-bounds"},
+                                                       {"unbilled", "hint", "attempts-exact"},
+                                                       {"adds-duration", "none", "growth-law"},
+                                                       {"forgets", "none", "growth-law"},
+                                                       {"leaky-bucket", "bucket", "budget-conserved"},
+                                                       {"dry-bucket", "bucket", "budget-conserved"},
+                                                       {"few-seeds", "full", "processes-independent"}};
   for (std::size_t i = 0; i < faulty.size(); i += sanitized ? 3 : 1) {
     const auto& [name, contract, killer] = faulty[i];
     EXPECT_THAT(failing(asked(name, contract).rows), testing::Contains(killer)) << name;
@@ -285,7 +352,8 @@ TEST(Trial, UnusualProgramsAreNotAccused) {
                                                       {"up", "ms"},
                                                       {"polynomial", "polynomial"},
                                                       {"table", "table"},
-                                                      {"elapsed", "elapsed-full"}};
+                                                      {"elapsed", "elapsed-full"},
+                                                      {"bucket", "bucket"}};
   for (std::size_t i = 0; i < right.size(); i += sanitized ? 3 : 1) {
     const auto& [name, contract] = right[i];
     const OutsideResult result = asked(name, contract);

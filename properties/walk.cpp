@@ -51,6 +51,31 @@ bool never_arrived(Status s) {
                      [&](TransportError e) { return s == Status::transport(e); });
 }
 
+namespace {
+
+template <std::size_t N>
+std::vector<Status> of_http(const std::array<int, N>& codes) {
+  std::vector<Status> all;
+  for (const int code : codes) all.push_back(Status::http(code));
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Status>& successes_of_http() {
+  static const auto all = of_http(std::array{200, 201, 202, 203, 204, 205, 206, 207, 226, 299});
+  return all;
+}
+
+const std::vector<Status>& failures_of_http() {
+  static const auto all = of_http(std::array{
+      300, 301, 302, 303, 304, 307, 308, 399,                                                         //
+      400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418,  //
+      421, 422, 423, 424, 425, 426, 428, 429, 431, 451, 499,                                          //
+      500, 501, 502, 503, 504, 505, 506, 507, 508, 510, 511, 520, 522, 524, 529, 599});
+  return all;
+}
+
 const Step* Walk::wait_after(std::int64_t attempt) const {
   if (steps.empty() || steps.back().attempt != attempt || steps.back().decision.stops()) return nullptr;
   return &steps.back();

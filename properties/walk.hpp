@@ -29,6 +29,10 @@ Status seen_to_retry(const Subject&);
 Status retryable(const Subject&);  // its `failure`, else what its contract promises
 // A request that ended so has surely not reached the server.
 bool never_arrived(Status);
+// Answers of HTTP: those that end a call, and those that are none of them. With the ends of their ranges, and
+// what load balancers and content networks have made up.
+const std::vector<Status>& successes_of_http();
+const std::vector<Status>& failures_of_http();
 
 struct Step {
   std::int64_t attempt = 1;

@@ -8,6 +8,13 @@ namespace {
 
 constexpr Duration second = Duration::s(1);
 
+// Without an answer min(init * coef^(n-1), cap); one of 0 means the cap.
+Duration temporal_activity(const Numbers& p, const Drawing& d) {
+  const auto asked = d.attempt.outcome.retry_after;
+  if (!asked) return capped_ceiling(p, d.n);
+  return *asked == Duration{} ? p.cap : std::min(*asked, p.cap);
+}
+
 // c = min(init * 2^(n-1), cap, what is left of the expiration); c - U[0, 0.2 c).
 Duration temporal_internal(const Numbers& p, const Drawing& d) {
   const Duration left = p.extra - (d.attempt.finished - d.attempt.call_started);
@@ -43,6 +50,7 @@ Duration bullmq(const Numbers& p, const Drawing& d) {
   return cut(evenly(x.scaled(1 - p.ratio), x, d.rng), ms);
 }
 
+constexpr std::string_view temporal_source = "temporalio/temporal 6805caea, common/backoff/retry.go";
 constexpr std::string_view oban_source = "oban-bg/oban v2.23.0 (2939e313), lib/oban/backoff.ex";
 
 }  // namespace
@@ -51,18 +59,21 @@ void add_jobs(Shelf<Preset>& all) {
   Family shelf(all, "Job queues");
   shelf.add({"temporal-activity",
              "min(init * coef^(n-1), cap), no jitter",
-             "temporalio/temporal 6805caea, common/backoff/retry.go",
+             temporal_source,
              [](Reader& r) {
                Recipe p(r);
                const Duration init = p.duration("init", Duration::s(1));
                const double coef = p.number("coef", 2, 1e-3, 1e3);
                const Duration cap = p.duration("cap", Duration::s(100));
-               p.parts = exponential(init, coef, no_jitter(), cap);
-               p.parts.guards.retry_after = {RetryAfterRule::exact, cap, AboveLimit::clip};
-               return p.compose();
+               Numbers numbers{init, cap};
+               numbers.factor = coef;
+               Contract promise = exponential_promise(init, coef, no_jitter(), cap);
+               promise.retry_after = RetryAfterRule::exact;
+               promise.retry_after_max = cap;
+               promise.retry_after_over = RetryAfterOver::clip;
+               return p.draw("temporal-activity", numbers, &temporal_activity, promise);
              },
-             {{"retry-after-zero", "a nextRetryDelay of 0 means the maximum interval; here it means now",
-               "temporalio/temporal 6805caea, common/backoff/retry.go", false}}});
+             {{"retry-after-parsed", "a nextRetryDelay of 0 means the maximum interval", temporal_source}}});
   shelf.add({"temporal-internal", "0.8 c + U[0, 0.2 c), c = min(init * 2^(n-1), cap, what is left of 1 min)",
              "temporalio/temporal 6805caea, common/backoff/retrypolicy.go", [](Reader& r) {
                Recipe p(r);

@@ -149,6 +149,68 @@ def plateau(call, told, n):
     return min(CAP_S, BASE_S * 2 ** min((n - 1) // 2 * 2, 60))
 
 
+def sticky(call, told, n):
+    """A header counts for the rest of the call."""
+    call["asked_s"] = max(call.get("asked_s", 0), header(told) or 0)
+    return hinted(told, call["asked_s"])
+
+
+def for_all(call, told, n):
+    """A header counts for whoever comes next."""
+    process["asked_s"] = max(process.get("asked_s", 0), min(60, header(told) or 0))
+    return hinted(told, process["asked_s"])
+
+
+def unbilled(call, told, n):
+    """An attempt that the server puts off does not count."""
+    call["free"] = call.get("free", 0) + (header(told) is not None)
+    return hinted({**told, "attempt": max(1, n - call["free"])}, header(told))
+
+
+def adds_duration(call, told, n):
+    """The time that the attempt took is waited once more."""
+    took_s = (told["now_ns"] - call.get("started_ns", told["started_ns"])) / 1e9
+    wait_s = ceiling(n) + took_s
+    call["started_ns"] = told["now_ns"] + round(wait_s * 1e9)
+    return wait_s
+
+
+def forgets(call, told, n):
+    """Counts attempts in a table that holds 256 calls."""
+    counts, key = process.setdefault("counts", {}), (told["client"], told["call"])
+    counts[key] = counts.pop(key, 0) + 1
+    if len(counts) > 256:
+        counts.pop(next(iter(counts)))
+    return ceiling(counts[key])
+
+
+def bucket(call, told, n, rate=2.0):
+    """Ten tokens, two more a second."""
+    clients = process.setdefault("buckets", {})
+    tokens, at_s = clients.get(told["client"], (10.0, 0.0))
+    now_s = told["now_ns"] / 1e9
+    tokens = min(10.0, tokens + rate * (now_s - at_s))
+    paid = not over(n) and tokens >= 1
+    clients[told["client"]] = tokens - paid, now_s
+    return "attempts" if over(n) else ceiling(n) if paid else "budget"
+
+
+def leaky_bucket(call, told, n):
+    return bucket(call, told, n, rate=3.0)
+
+
+def dry_bucket(call, told, n):
+    return bucket(call, told, n, rate=1.0)
+
+
+def few_seeds(call, told, n):
+    """The seeds of all processes are one of four."""
+    if "few" not in process:
+        process["few"] = True
+        random.seed(random.getrandbits(2))
+    return right(call, told, n)
+
+
 # ---- right, and unusual
 
 

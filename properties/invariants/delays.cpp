@@ -6,6 +6,7 @@
 
 #include "policies/retry_after.hpp"
 #include "properties/bounds.hpp"
+#include "properties/header.hpp"
 #include "properties/observe.hpp"
 #include "properties/walk.hpp"
 
@@ -13,11 +14,6 @@ namespace retrygate {
 namespace {
 
 using Complaint = std::optional<std::string>;
-
-std::string interval(const Support& s) {
-  const auto text = [](long double ns) { return to_string(Duration::ns(static_cast<std::int64_t>(ns))); };
-  return s.lo == s.hi ? text(s.hi) : fmt::format("[{}, {}]", text(s.lo), text(s.hi));
-}
 
 // A decorrelated delay depends on the one before: after a jump of the attempt number, or at the first
 // retry, only the latter case is known.
@@ -72,8 +68,7 @@ Finding survives(const Subject& subject, const Trial& trial) {
     if (subject.loop) return seen_by_the_caller(subject, c);
     // A success ends the call, the first attempt's and a later one's.
     const std::int64_t at = std::min<std::int64_t>(c.attempt, 40);
-    const std::array successes{Status::http(200), Status::http(204)};
-    const Status success = successes.at(pick(c, 0, successes.size()));
+    const Status success = successes_of_http().at(pick(c, 0, successes_of_http().size()));
     const Status failure = retryable(subject);
     const Walk told = drive(
         subject, c, at, {[&](std::int64_t n, Instant) { return Scripted{{n < at ? failure : success}}; }});
@@ -115,13 +110,60 @@ Finding capped(const Subject& subject, const Trial& trial) {
   });
 }
 
+// What a call has been through that is no part of the delay that follows: attempts that took their time, a
+// header that is over.
+struct History {
+  Duration lasts = {};         // every attempt
+  std::int64_t hinted_at = 0;  // the attempt with the header; 0: none
+};
+
+History history_of(const Subject& subject, const Case& c) {
+  const Contract& contract = subject.contract;
+  if (contract.elapsed || contract.deadline || c.attempt > dense_to) return {};
+  const std::array lengths{Duration::us(1'500), Duration::ms(400), Duration::s(7), Duration::s(2'400)};
+  switch (pick(c, 20, 3)) {
+    case 1:
+      return {lengths.at(pick(c, 21, lengths.size()))};
+    case 2:
+      // A chained delay goes on from one of its own.
+      if (chained(contract) || c.attempt < 2 || !harmless_header(contract)) return {};
+      return {{}, 1 + static_cast<std::int64_t>(pick(c, 22, static_cast<std::size_t>(c.attempt - 1)))};
+    default:
+      return {};
+  }
+}
+
+// The call that the case means, after this history.
+Walk walk(const Subject& subject, const Case& c, const History& past) {
+  if (past.lasts == Duration{} && past.hinted_at == 0) return walk(subject, c);
+  const Status usual = Status::http(503);
+  const bool speaks_http = !subject.contract.retry_on || subject.contract.retry_on->contains(usual);
+  return drive(subject, c, c.attempt, {[&](std::int64_t n, Instant now) -> Scripted {
+                 if (n != past.hinted_at) return {{retryable(subject)}, past.lasts};
+                 const std::string_view header = *harmless_header(subject.contract);
+                 return {{speaks_http ? usual : retryable(subject), parse_retry_after(header, now), header}};
+               }});
+}
+
 Finding in_bounds(const Subject& subject, const Trial& trial) {
-  return each_delay(subject, trial, [&](const Step& step) -> Complaint {
-    if (!known(subject.contract, step)) return {};
-    const auto support = support_of(subject.contract, step.attempt, step.previous);
-    if (!support || support->holds(step.decision.delay())) return {};
-    return fmt::format("the delay is {}, outside {}", to_string(step.decision.delay()), interval(*support));
-  });
+  return search(
+      trial,
+      [&](const Case& c) -> Complaint {
+        const History past = history_of(subject, c);
+        const Walk done = walk(subject, c, past);
+        const Step* step = done.wait_after(c.attempt);
+        if (step == nullptr || !known(subject.contract, *step)) return {};
+        const auto support = support_of(subject.contract, step->attempt, step->previous);
+        if (!support || support->holds(step->decision.delay())) return {};
+        std::string text = fmt::format("after attempt {}", c.attempt);
+        if (past.lasts != Duration{}) text += fmt::format(", each of {},", to_string(past.lasts));
+        if (past.hinted_at != 0)
+          text += fmt::format(", the {}. of which had brought Retry-After '{}',", past.hinted_at,
+                              *harmless_header(subject.contract));
+        return fmt::format("{} the delay is {}, {}", text, to_string(step->decision.delay()),
+                           outside(*support));
+      },
+      Blame::attempt);
 }
 
 Finding grows(const Subject& subject, const Trial& trial) {
@@ -161,11 +203,11 @@ Finding not_zero(const Subject& subject, const Trial& trial) {
         if (!own || own->hi < 1) return {};
         if (own->lo >= tick)
           return fmt::format("after attempt {} the delay is 0, where {} is configured", c.attempt,
-                             interval(*own));
+                             to_string(*own));
         const auto is_zero = [](Duration d) { return d == Duration{}; };
         if (!all_clients(subject, c, is_zero)) return {};
         return fmt::format("after attempt {} the delay of {} clients is 0, where {} is configured", c.attempt,
-                           clients_asked, interval(*own));
+                           clients_asked, to_string(*own));
       },
       Blame::attempt);
 }
@@ -281,7 +323,7 @@ Finding degenerate(const Subject& subject, const Trial& trial) {
     if (delay < Duration{}) return say("");
     const auto own = support_of(edge.contract, step->attempt, step->previous);
     if (lawless || !own || own->holds(delay)) return {};
-    return say(", outside " + interval(*own));
+    return say(", " + outside(*own));
   };
   return search(trial, [&](const Case& c) -> Complaint {
     for (const Subject& edge : edges) {

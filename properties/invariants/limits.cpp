@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "policies/retry_after.hpp"
 #include "properties/bounds.hpp"
 #include "properties/excuses.hpp"
+#include "properties/header.hpp"
 #include "properties/observe.hpp"
 #include "properties/walk.hpp"
 
@@ -13,7 +15,7 @@ namespace {
 
 using Complaint = std::optional<std::string>;
 
-// Failures of one kind, or of a new kind each time: all of them count.
+// Failures of one kind, or of a new kind each time, some with a header: all of them count.
 Walk of_any_kind(const Subject& subject, const Case& c) {
   std::vector<Status> kinds;
   for (const Status s :
@@ -24,9 +26,15 @@ Walk of_any_kind(const Subject& subject, const Case& c) {
   }
   if (kinds.empty()) return walk(subject, c);
   const bool mixed = pick(c, 1, 2) == 1;
-  return drive(subject, c, c.attempt, {[&](std::int64_t n, Instant) {
-                 const auto place = mixed ? static_cast<std::size_t>(n) + 2 : std::size_t{2};
-                 return Scripted{{kinds[pick(c, place, kinds.size())]}};
+  const auto header = harmless_header(subject.contract);
+  return drive(subject, c, c.attempt, {[&](std::int64_t n, Instant now) {
+                 const auto place = static_cast<std::size_t>(n) + 2;
+                 Outcome outcome{kinds[pick(c, mixed ? place : 2, kinds.size())]};
+                 if (header && outcome.status.kind() == Status::Kind::http && pick(c, place + 2000, 3) == 1) {
+                   outcome.retry_after = parse_retry_after(*header, now);
+                   outcome.retry_after_text = *header;
+                 }
+                 return Scripted{outcome};
                }});
 }
 

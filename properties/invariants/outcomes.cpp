@@ -15,10 +15,7 @@ using Complaint = std::optional<std::string>;
 // Every failure of the kinds that a contract may speak about.
 const std::vector<Status>& failures() {
   static const std::vector<Status> all = [] {
-    std::vector<Status> some;
-    for (const int code : {400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413, 415, 418, 421, 422,
-                           423, 425, 428, 429, 431, 451, 500, 501, 502, 503, 504, 505, 507, 508, 511})
-      some.push_back(Status::http(code));
+    std::vector<Status> some = failures_of_http();
     for (int code = 1; code <= 16; ++code) some.push_back(Status::grpc(code));
     for (int e = 0; e <= static_cast<int>(TransportError::cancelled); ++e)
       some.push_back(Status::transport(static_cast<TransportError>(e)));

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -37,8 +38,7 @@ Status failing(const Subject& subject) {
   return adaptive && (!c.retry_on || c.retry_on->contains(too_many)) ? too_many : retryable(subject);
 }
 
-// Sequences are made of calls, one after the other or, for a breaker, some at once; a command is a burst of
-// one kind.
+// Sequences are made of calls, one after the other or some at once; a command is a burst of one kind.
 class Run {
  public:
   // Refusals for another reason than this one end a call and say nothing about the model.
@@ -58,8 +58,12 @@ class Run {
       const auto place = static_cast<std::size_t>(i) * 3;
       constexpr std::array<int, 4> bursts{1, 3, 20, 130};
       const int times = bursts.at(pick(case_, place + 1, bursts.size()));
-      const std::size_t kind = pick(case_, place, subject_.contract.breaker ? 6 : 5);
-      if (kind == 5) {
+      const std::size_t kind = pick(case_, place, 6);
+      if (kind == 5 && !subject_.contract.breaker) {
+        if (auto wrong = storm()) return fmt::format("command {}: {}", i + 1, *wrong);
+      }
+      if (kind == 5 && subject_.contract.breaker) {
+        if (pick(case_, place + 1, 2) == 0) pass(2);  // so that one that is open may try
         const bool fails = pick(case_, place + 2, 4) == 0;
         if (auto wrong = at_once(fails)) return fmt::format("command {}: {}", i + 1, *wrong);
         // Whether what was sent before a change of state still counts, no contract says. A success too many
@@ -74,6 +78,8 @@ class Run {
     }
     return {};
   }
+  // Was a retry refused for the reason that is looked for?
+  bool refused() const { return refused_; }
 
  private:
   void pass(std::size_t how_long) {
@@ -109,6 +115,78 @@ class Run {
     return {};
   }
 
+  // One of several calls that are under way.
+  struct Live {
+    Live(const Subject& subject, const Case& c, Slot& client, Instant now)
+        : made_for(c), call(subject, made_for, client), due(now) {}
+    Case made_for;
+    CallUnderTest call;
+    std::int64_t attempt = 1;
+    Instant due;
+  };
+  // As many calls as it takes to spend the budget, however fast it refills: all start at the same time and
+  // fail, and what comes next is whatever is due first. After three attempts their callers have gone.
+  Complaint storm() {
+    const auto& budget = subject_.contract.budget;
+    constexpr int storms_most = 2;
+    if (!budget || ++storms_ > storms_most) return {};
+    double retries = 0;
+    switch (budget->kind) {
+      case BudgetKind::token_bucket:
+      case BudgetKind::aws_quota:
+        retries = budget->capacity / budget->cost;
+        break;
+      case BudgetKind::grpc_throttle:
+        retries = budget->capacity / 2;
+        break;
+      case BudgetKind::ratio:
+        retries =
+            20 + 1.2 * budget->reserve_per_s * budget->window.seconds() / (1 - std::min(0.5, budget->ratio));
+        break;
+      case BudgetKind::aws_adaptive:
+      case BudgetKind::sre_throttle:
+        return {};  // these count what is answered, in any order
+    }
+    std::list<Live> live;
+    Case next_call = case_;
+    next_call.started = now_.since_start;
+    for (int left = static_cast<int>(std::min(retries, 197.0)) + 3; left > 0; --left) {
+      next_call.call = ++calls_;
+      live.emplace_back(subject_, next_call, client_, now_);
+    }
+    while (!live.empty()) {
+      const auto next = std::min_element(live.begin(), live.end(),
+                                         [](const Live& a, const Live& b) { return a.due < b.due; });
+      now_ = std::max(now_, next->due);
+      bool over = false;
+      if (auto wrong = attempt(*next, over)) return wrong;
+      if (over) live.erase(next);
+    }
+    return {};
+  }
+  Complaint attempt(Live& one, bool& over) {
+    constexpr std::int64_t attempts = 3;
+    const Decision gate = one.call.ask(one.attempt, now_);
+    if (!gate.stops() && gate.delay() > Duration{}) {
+      one.due = now_ + gate.delay();
+      return {};
+    }
+    over = gate.stops();
+    if (over && gate.why() != reason_) return {};
+    refused_ = refused_ || over;
+    if (auto wrong = model_.asked(one.attempt, now_, {}, !over)) return wrong;
+    if (over) return {};
+    const Decision decision = one.call.tell(one.attempt, now_, {{failure_}});
+    note(decision);
+    over = decision.stops() || one.attempt == attempts;
+    if (auto wrong = model_.ended(one.attempt, now_, false, decision.stops())) return wrong;
+    if (auto wrong = model_.decided(now_, decision)) return wrong;
+    one.due = now_ + std::max(Duration{}, decision.delay());
+    ++one.attempt;
+    return {};
+  }
+  void note(const Decision& d) { refused_ = refused_ || (d.stops() && d.why() == reason_); }
+
   // A call whose first `failures` attempts fail.
   Complaint call(int failures) {
     Case c = case_;
@@ -125,6 +203,7 @@ class Run {
       now_ = now_ + Duration::ms(1);
       const bool success = n > failures;
       const Decision decision = call.tell(n, now_, {{success ? Status::http(200) : failure_}});
+      note(decision);
       const bool over = success || decision.stops();
       if (auto wrong = model_.ended(n, now_, success, over)) return wrong;
       if (!success) {
@@ -142,6 +221,7 @@ class Run {
       if (decision.stops() || decision.delay() <= Duration{}) {
         admitted = !decision.stops();
         if (!admitted && decision.why() != reason_) return {};
+        refused_ = refused_ || !admitted;
         return model_.asked(attempt, now_, now_ - first_asked, admitted);
       }
       now_ = now_ + decision.delay();
@@ -159,6 +239,8 @@ class Run {
   Slot client_;
   Instant now_;
   std::uint64_t calls_ = 0;
+  int storms_ = 0;
+  bool refused_ = false;
 };
 
 // ---- budgets ----
@@ -257,6 +339,7 @@ class RatioModel final : public Model {
     }
     if (!admitted) return denied(now);
     retries_.push_back(now);
+    to_come_ = std::max(0, to_come_ - 1);
     const double most = b_.ratio * count(calls_, now, 1.5) + 1.5 * b_.reserve_per_s * b_.window.seconds();
     const double made = count(retries_, now, 0.5);
     if (made <= most + 1 + close) return {};
@@ -264,6 +347,7 @@ class RatioModel final : public Model {
   }
   Complaint ended(std::int64_t, Instant, bool, bool) override { return {}; }
   Complaint decided(Instant now, const Decision& d) override {
+    if (!d.stops()) ++to_come_;
     return d.stops() && d.why() == Stop::budget ? denied(now) : Complaint{};
   }
 
@@ -275,12 +359,13 @@ class RatioModel final : public Model {
   }
   Complaint denied(Instant now) const {
     const double least = b_.ratio * count(calls_, now, 0.5);
-    const double made = count(retries_, now, 1.5);
+    const double made = count(retries_, now, 1.5) + to_come_;
     if (made + 1 > least - close) return {};
     return fmt::format("a retry is refused after {} of {:.6g} within {}", made, least, to_string(b_.window));
   }
   const Budget& b_;
   std::vector<Instant> calls_, retries_;
+  int to_come_ = 0;  // retries that were decided and not sent
 };
 
 // The rate of aws-adaptive, between what the contract surely allows and what it surely forbids.
@@ -392,27 +477,37 @@ class SreModel final : public Model {
   double log2_admitted_ = 0, log2_refused_ = 0;
 };
 
-Finding budget_conserved(const Subject& subject, const Trial& trial) {
+std::unique_ptr<Model> model_of(const Subject& subject) {
   const Budget& b = *subject.contract.budget;
-  return search(trial, [&](const Case& c) {
+  switch (b.kind) {
+    case BudgetKind::ratio:
+      return std::make_unique<RatioModel>(b);
+    case BudgetKind::aws_adaptive:
+      return std::make_unique<AdaptiveModel>(b, failing(subject) == Status::http(429));
+    case BudgetKind::sre_throttle:
+      return std::make_unique<SreModel>(b, failing(subject) == Status::http(503));
+    case BudgetKind::token_bucket:
+    case BudgetKind::grpc_throttle:
+    case BudgetKind::aws_quota:
+      break;
+  }
+  return std::make_unique<TokenModel>(b);
+}
+
+Finding budget_conserved(const Subject& subject, const Trial& trial) {
+  bool spent = false;
+  const Finding found = search(trial, [&](const Case& c) {
     return unless_raised([&]() -> Complaint {
-      using enum BudgetKind;
-      if (b.kind == ratio) {
-        RatioModel model(b);
-        return Run(subject, c, model, Stop::budget).play();
-      }
-      if (b.kind == aws_adaptive) {
-        AdaptiveModel model(b, failing(subject) == Status::http(429));
-        return Run(subject, c, model, Stop::budget).play();
-      }
-      if (b.kind == sre_throttle) {
-        SreModel model(b, failing(subject) == Status::http(503));
-        return Run(subject, c, model, Stop::budget).play();
-      }
-      TokenModel model(b);
-      return Run(subject, c, model, Stop::budget).play();
+      const auto model = model_of(subject);
+      Run run(subject, c, *model, Stop::budget);
+      auto wrong = run.play();
+      spent = spent || run.refused();
+      return wrong;
     });
   });
+  const bool counts = subject.contract.budget->kind != BudgetKind::aws_adaptive;  // else it only slows down
+  if (found.verdict != Verdict::holds || spent || !counts || trial.replay) return found;
+  return {Verdict::unsure, "the budget was never spent in what was tried", {}};
 }
 
 // ---- breakers ----
