@@ -28,7 +28,7 @@ class OutsideCommands : public testing::Test {
 
 const std::string echo_500ms =
     R"(exec:read -r hello; echo '{"retrygate-policy":1}'; while read -r l; do id=${l#*:}; id=${id%%,*}; )"
-    R"(case $l in *'"status":20'*) echo "{\"id\":$id,\"stop\":\"success\"}";; )"
+    R"(case $l in *'"status":2'*) echo "{\"id\":$id,\"stop\":\"success\"}";; )"
     R"(*) echo "{\"id\":$id,\"wait_ns\":500000000}";; esac; done)";
 
 TEST_F(OutsideCommands, AProgramIsJudgedByItsContract) {

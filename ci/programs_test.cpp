@@ -20,7 +20,7 @@ class Programs : public testing::Test {
     // fixed:base=500ms,max_attempts=4 as a program.
     write(folder() / "fixed.sh", R"(read -r hello; echo '{"retrygate-policy":1}'
 while read -r l; do id=${l#*:}; id=${id%%,*}
-case $l in *'"status":20'*) echo "{\"id\":$id,\"stop\":\"success\"}";;
+case $l in *'"status":2'*) echo "{\"id\":$id,\"stop\":\"success\"}";;
 *'"attempt":4,'*) echo "{\"id\":$id,\"stop\":\"attempts\"}";;
 *) echo "{\"id\":$id,\"wait_ns\":500000000}";; esac; done
 )");
@@ -228,7 +228,7 @@ case $l in *cancel*) echo "{\"id\":$id,)" +
                                    cancelled + R"(}";;
 *'"attempt":5,'*send*) echo "{\"id\":$id,\"stop\":\"attempts\"}";;
 *send*) echo "{\"id\":$id,\"send\":true}";;
-*'"status":20'*) echo "{\"id\":$id,\"stop\":\"success\"}";;
+*'"status":2'*) echo "{\"id\":$id,\"stop\":\"success\"}";;
 *'"attempt":4,'*) echo "{\"id\":$id,)" +
                                    before_last + R"(}";;
 *) echo "{\"id\":$id,\"wait_ns\":500000000}";; esac; done
@@ -259,7 +259,7 @@ TEST_F(Programs, MayKeepTheirLimitsAtTheGate) {
 while read -r l; do id=${l#*:}; id=${id%%,*}
 case $l in *'"attempt":5,'*send*) echo "{\"id\":$id,\"stop\":\"attempts\"}";;
 *send*) echo "{\"id\":$id,\"send\":true}";;
-*'"status":20'*) echo "{\"id\":$id,\"stop\":\"success\"}";;
+*'"status":2'*) echo "{\"id\":$id,\"stop\":\"success\"}";;
 *) echo "{\"id\":$id,\"wait_ns\":500000000}";; esac; done
 )");
   const auto judged = [&](const std::string& contract) {

@@ -192,7 +192,7 @@ TEST_F(Saved, TheCommandThatIsPrintedWorks) {
   write(folder / "contract.toml", "growth = \"constant\"\nbase = \"500ms\"\njitter = \"none\"\n");
   write(folder / "mine.sh", R"(read -r hello; echo '{"retrygate-policy":1}'
 while read -r l; do id=${l#*:}; id=${id%%,*}
-case $l in *'"status":20'*) echo "{\"id\":$id,\"stop\":\"success\"}";;
+case $l in *'"status":2'*) echo "{\"id\":$id,\"stop\":\"success\"}";;
 *'"attempt":6,'*) echo "{\"id\":$id,\"wait_ns\":400000000}";;
 *) echo "{\"id\":$id,\"wait_ns\":500000000}";; esac; done
 )");

@@ -155,7 +155,7 @@ TEST(Waivers, OneThatNoRowIsAboutIsAFailure) {
 // Speaks the protocol and always waits 500 ms.
 constexpr std::string_view always_500ms =
     R"(read -r hello; echo '{"retrygate-policy":1}'; while read -r l; do id=${l#*:}; id=${id%%,*}; )"
-    R"(case $l in *'"status":20'*) echo "{\"id\":$id,\"stop\":\"success\"}";; )"
+    R"(case $l in *'"status":2'*) echo "{\"id\":$id,\"stop\":\"success\"}";; )"
     R"(*) echo "{\"id\":$id,\"wait_ns\":500000000}";; esac; done)";
 
 // A suite in a folder of its own, with a recording that waits 8 s where 5 s are promised.
