@@ -64,16 +64,24 @@ std::string written(const std::vector<Part>& parts) {
 struct Made {
   int64_t horizon, clients, calls, think, ramp, there, back, timeout, deadline, wait, attempts;
   std::vector<Part> parts;
+  int64_t
+      interval;  // between two starts, whether or not a client's other calls are over; 0: one after the other
+  bool remembers;  // the policy has memory that all calls of a client share, and is asked before it sends
 
-  std::string policy() const { return fmt::format("fixed:base={}ns,max_attempts={}", wait, attempts); }
+  std::string policy() const {
+    return fmt::format("kind = \"fixed\"\nbase = \"{}ns\"\nmax_attempts = {}\n{}", wait, attempts,
+                       remembers ? "breaker = { failures = 1000000, open_for = \"1s\" }\n" : "");
+  }
   std::string text() const {
+    const std::string starts =
+        interval > 0
+            ? fmt::format("interval = \"{}ns\"", interval)
+            : fmt::format("arrivals = \"closed\"\nthink_time = \"{}ns\"\nramp = \"{}ns\"", think, ramp);
     return fmt::format(
-        "horizon = \"{}ns\"\nclients = {}\ncalls = {}\nthink_time = \"{}ns\"\narrivals = \"closed\"\nramp = "
+        "horizon = \"{}ns\"\nclients = {}\ncalls = {}\n{}\nrequest_latency = \"{}ns\"\nreply_latency = "
         "\"{}ns\"\n"
-        "request_latency = \"{}ns\"\nreply_latency = \"{}ns\"\nattempt_timeout = \"{}ns\"\ncall_deadline = "
-        "\"{}ns\"\n"
-        "idempotent = false\nstages = [{}]",
-        horizon, clients, calls, think, ramp, there, back, timeout, deadline, written(parts));
+        "attempt_timeout = \"{}ns\"\ncall_deadline = \"{}ns\"\nidempotent = false\nstages = [{}]",
+        horizon, clients, calls, starts, there, back, timeout, deadline, written(parts));
   }
 };
 
@@ -133,7 +141,9 @@ class Chooser {
             one_of<int64_t>({3'600'000 * ms, 200 * ms, 333'333'333}),
             time(1, 90),
             between(1, 7),
-            parts(between(0, 5), 0)};
+            parts(between(0, 5), 0),
+            chance(40) ? time(1, 20) : 0,
+            chance(50)};
   }
 
  private:
@@ -405,7 +415,9 @@ class Plain {
   explicit Plain(const Made& made) : m_(made), service_(service_of(clock_, made.parts)) {}
 
   Seen play() {
-    for (int64_t c = 0; c < m_.clients; ++c) start(c, 0, m_.ramp * c / m_.clients);
+    for (int64_t c = 0; c < m_.clients && m_.interval == 0; ++c) start(c, 0, m_.ramp * c / m_.clients);
+    for (int64_t n = 0; n < m_.clients * m_.calls && m_.interval > 0; ++n)
+      start(n % m_.clients, n / m_.clients, m_.interval * n);
     clock_.run_until(m_.horizon);
     seen_.peak_10ms = fullest(arrivals_, 10 * ms);
     seen_.retry_peak_100ms = fullest(retries_, 100 * ms);
@@ -460,7 +472,7 @@ class Plain {
       seen_.last_success = now;
       seen_.longest = std::max(seen_.longest, now - started);
     }
-    if (call + 1 < m_.calls) start(client, call + 1, now + m_.think);
+    if (m_.interval == 0 && call + 1 < m_.calls) start(client, call + 1, now + m_.think);
   }
   static int64_t fullest(const std::vector<int64_t>& times, int64_t w) {
     std::size_t most = 0;
@@ -481,7 +493,8 @@ class Plain {
 };
 
 Seen simulated(const Made& made) {
-  const Totals t = play(made.policy(), scenario(made.text()));
+  const auto policy = read_policy("test", *parse_toml(made.policy(), "test"));
+  const Totals t = *run(policy->policy, scenario(made.text()), Seed{1});
   const auto whole = [&](const char* id) { return static_cast<int64_t>(*value(t, id)); };
   const auto ns = [](const std::optional<Duration>& d) { return d ? d->ns() : -1; };
   return {t.calls,
