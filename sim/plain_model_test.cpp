@@ -443,7 +443,8 @@ class Plain {
       if (!std::exchange(*over, true)) judge(client, call, attempt, started, success);
     };
     v->done = [=, this](Visit& done, int64_t at) {
-      if (done.success && !done.replayed && !processed_.insert({client, call}).second) ++seen_.duplicates;
+      if (done.success && !done.replayed && at < m_.horizon && !processed_.insert({client, call}).second)
+        ++seen_.duplicates;
       if (at + m_.back <= done.leaves)
         clock_.at(at + m_.back, is_answered, done, [=, success = done.success] { end(success); });
     };

@@ -788,7 +788,7 @@ class Loop {
     const bool success = r.outcome.status.succeeded();
     fold(w.client, w.call, w.attempt, static_cast<std::uint64_t>(arrived),
          answered(r.at.since_start.ns(), r.outcome.status));
-    if (may_repeat_ && success && !r.replayed &&
+    if (may_repeat_ && success && !r.replayed && r.at.since_start.ns() < horizon_ &&
         !processed_.insert(std::uint64_t{w.client} << 32 | w.call).second)
       ++t_.duplicates;
     Rng rng = network_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt} + 1);

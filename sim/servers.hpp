@@ -24,6 +24,11 @@ struct Refusal {
   }
 };
 
+// How much of the work that begins at `begin` and takes `time` is done when the run ends.
+inline Duration done_in(const Duration& horizon, Instant begin, Duration time) {
+  return std::min(time, std::max(Duration{}, horizon - begin.since_start));
+}
+
 // The folder of the file that holds a text written there: paths in it are relative to that file. The current
 // directory for what is written on the command line.
 std::string folder_of(const Where&);

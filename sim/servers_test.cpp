@@ -114,6 +114,13 @@ TEST(Queue, WorksForCallersWhoHaveLeft) {
     };
     EXPECT_EQ(late("false").wasted, Duration::ms(100));
     EXPECT_EQ(late("true").wasted, Duration{});
+    // One worker cannot waste more than the second that the run takes, however long its queue is.
+    EXPECT_EQ(play(once, scenario(fmt::format("clients = 50\nhorizon = \"1s\"\nattempt_timeout = \"50ms\"\n"
+                                              "stages = [{{ kind = \"queue\", service = \"100ms\", order = "
+                                              "\"{}\" }}]",
+                                              order)))
+                  .wasted,
+              Duration::s(1));
   }
 }
 

@@ -16,13 +16,14 @@ class Brownout : public Stage {
         failure_(failure),
         refusal_(refusal),
         delay_key_(world.key(Stream::service)),
-        failure_key_(world.key(Stream::faults)) {}
+        failure_key_(world.key(Stream::faults)),
+        horizon_(world.horizon) {}
 
   Step arrive(Request& request, Agenda&) override {
     if (request.at < start_ || request.at >= end_) return Step::pass;
     Rng rng = delay_key_.at(request.client, request.call, request.lineage);
     const Duration extra = extra_.draw(rng);
-    request.work += extra;
+    request.work += done_in(horizon_, request.at, extra);
     request.at = request.at + extra;
     if (failure_ > 0 && failure_key_.at(request.client, request.call, request.lineage).unit() < failure_)
       return refusal_.answer(request);
@@ -37,18 +38,22 @@ class Brownout : public Stage {
   double failure_;
   Refusal refusal_;
   StreamKey delay_key_, failure_key_;
+  Duration horizon_;
 };
 
 class Congestion : public Stage {
  public:
   Congestion(const Law& time, std::int64_t half_speed_at, const World& world)
-      : time_(time), half_speed_at_(static_cast<double>(half_speed_at)), key_(world.key(Stream::service)) {}
+      : time_(time),
+        half_speed_at_(static_cast<double>(half_speed_at)),
+        key_(world.key(Stream::service)),
+        horizon_(world.horizon) {}
 
   Step arrive(Request& request, Agenda&) override {
     while (!ends_.empty() && ends_.front() <= request.at) ends_.pop();
     Rng rng = key_.at(request.client, request.call, request.lineage);
     const Duration time = time_.draw(rng).scaled(1 + static_cast<double>(ends_.size()) / half_speed_at_);
-    request.work += time;
+    request.work += done_in(horizon_, request.at, time);
     request.at = request.at + time;
     ends_.push(request.at);
     return Step::pass;
@@ -59,6 +64,7 @@ class Congestion : public Stage {
   Law time_;
   double half_speed_at_;
   StreamKey key_;
+  Duration horizon_;
   Lane<Instant> ends_;
 };
 

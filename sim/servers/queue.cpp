@@ -23,6 +23,7 @@ class Fifo : public Stage {
       : c_(config),
         key_(world.key(Stream::service)),
         service_(config.service),
+        horizon_(world.horizon),
         free_at_(static_cast<std::size_t>(config.workers), Instant{}) {}
 
   Step arrive(Request& request, Agenda&) override {
@@ -35,7 +36,7 @@ class Fifo : public Stage {
     if (c_.drops(request, begin)) return c_.full.answer(request);
     Rng rng = key_.at(request.client, request.call, request.lineage);
     const Duration time = service_.draw(rng);
-    request.work += time;
+    request.work += done_in(horizon_, begin, time);
     request.at = begin + time;
     free_at_.replace(request.at);
     return Step::pass;
@@ -46,6 +47,7 @@ class Fifo : public Stage {
   QueueConfig c_;
   StreamKey key_;
   Sampler service_;
+  Duration horizon_;
   QuadHeap<Instant> free_at_;  // of every worker
   Ring<Instant> begins_;       // of those who wait; they begin in the order in which they came
 };
@@ -53,7 +55,8 @@ class Fifo : public Stage {
 // Last come, first served, without interrupting anybody.
 class Lifo : public Stage {
  public:
-  Lifo(const QueueConfig& config, const World& world) : c_(config), key_(world.key(Stream::service)) {}
+  Lifo(const QueueConfig& config, const World& world)
+      : c_(config), key_(world.key(Stream::service)), horizon_(world.horizon) {}
 
   Step arrive(Request& request, Agenda& agenda) override {
     if (busy_ < c_.workers) {
@@ -89,13 +92,14 @@ class Lifo : public Stage {
   void begin(Request& request, Agenda& agenda) {
     Rng rng = key_.at(request.client, request.call, request.lineage);
     const Duration time = c_.service.draw(rng);
-    request.work += time;
+    request.work += done_in(horizon_, request.at, time);
     request.at = request.at + time;
     agenda.wake(*this, Turn::departure, 0, request.at, request);
   }
 
   QueueConfig c_;
   StreamKey key_;
+  Duration horizon_;
   std::int64_t busy_ = 0;
   std::vector<std::uint32_t> waiting_;  // tickets, the latest at the end
 };

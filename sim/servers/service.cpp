@@ -6,11 +6,12 @@ namespace {
 
 class Service : public Stage {
  public:
-  Service(const Law& time, const World& world) : time_(time), key_(world.key(Stream::service)) {}
+  Service(const Law& time, const World& world)
+      : time_(time), key_(world.key(Stream::service)), horizon_(world.horizon) {}
   Step arrive(Request& request, Agenda&) override {
     Rng rng = key_.at(request.client, request.call, request.lineage);
     const Duration time = time_.draw(rng);
-    request.work += time;
+    request.work += done_in(horizon_, request.at, time);
     request.at = request.at + time;
     return Step::pass;
   }
@@ -19,6 +20,7 @@ class Service : public Stage {
  private:
   Law time_;
   StreamKey key_;
+  Duration horizon_;
 };
 
 }  // namespace
