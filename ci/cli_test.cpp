@@ -165,10 +165,13 @@ TEST_F(Cli, TwoRunsPrintTheSameBytesOnAnyNumberOfThreads) {
         "sim --policy full-jitter --policy decorrelated --scenario flaky-service --seeds 1..8 "
         "--format json",
         "compare --baseline full-jitter --candidate equal-jitter --scenario outage-then-limit --seeds "
-        "1..40"}) {
+        "1..40 --metric peak_1s:10% --metric completion_s:1s --format json",
+        "compare --baseline full-jitter --candidate equal-jitter --scenario outage-then-limit --metric "
+        "completion_s:10% --until-decided --budget 100"}) {
     const Ran one = cli(std::string(arguments) + " --threads 1");
     EXPECT_NE(one.out, "") << arguments << one.err;
     EXPECT_EQ(one.out, cli(std::string(arguments) + " --threads 2").out);
+    EXPECT_EQ(one.out, cli(std::string(arguments) + " --threads 3").out);
     EXPECT_EQ(one.out, cli(std::string(arguments) + " --threads 1").out);
   }
   const Ran first = cli("check full-jitter decorrelated fixed");

@@ -138,8 +138,12 @@ std::string margin_words(const ComparisonRow& row) {
   return yes_no(row.unit) ? fmt::format("{:.6g} points", 100 * row.margin_amount.value_or(0)) : row.margin;
 }
 
+// Where sampling theory speaks, it can be wrong in 5 % of the cases; exact answers and counts of seeds say in
+// their note how sure they are.
+bool by_theory(const stats::Ruling& ruling) { return ruling.p.has_value(); }
+
 // "asked: .."; what it was asked, and the answer.
-std::string judged(const ComparisonRow& row, const Asked& asked) {
+std::string judged(const ComparisonRow& row, const Asked& asked, const stats::Ruling& ruling) {
   using enum stats::Asking;
   const stats::Asking asking = asked.question.asking;
   const bool none = asked.question.margin == 0;
@@ -150,13 +154,18 @@ std::string judged(const ComparisonRow& row, const Asked& asked) {
       : asking == better  ? (none ? "better" : fmt::format("better by at least {}", margin))
                           : fmt::format("the same within {}", margin);
   std::string answer;
-  if (row.verdict == "inconclusive")
-    answer = "these seeds do not decide it" +
-             (row.seeds_needed ? fmt::format("; about {} would", *row.seeds_needed) : std::string());
-  else if (asking == not_worse || asking == better)
-    answer = row.verdict == "pass" ? "that holds" : "that does not hold" + p;
+  const std::string holds = by_theory(ruling) ? "that holds with 95 % confidence" : "that holds";
+  if (row.verdict == "inconclusive") {
+    answer = "these seeds do not decide it";
+    if (row.seeds_needed && row.method == "constant difference")
+      answer += fmt::format("; {} that agree would", *row.seeds_needed);
+    else if (row.seeds_needed)
+      answer +=
+          fmt::format("; about {} would{}", *row.seeds_needed, by_theory(ruling) ? ", 4 times in 5" : "");
+  } else if (asking == not_worse || asking == better)
+    answer = row.verdict == "pass" ? holds : "that does not hold" + p;
   else
-    answer = row.verdict == "pass" ? "that holds"
+    answer = row.verdict == "pass" ? holds
              : changed(row)        ? fmt::format("changed, it is better by more than {}{}", margin, p)
                                    : fmt::format("it is worse by more than {}{}", margin, p);
   return fmt::format("; asked: {}: {}.", question, answer);
@@ -176,6 +185,24 @@ std::string in_seeds(const ComparisonRow& row) {
                      seeds(row.baseline_mean));
 }
 
+// What of an end that did not come before the horizon? A difference beyond it is not seen.
+std::string not_reached(const Asked& asked) {
+  const std::size_t candidate = asked.unreached, baseline = asked.baseline_unreached, all = asked.row.seeds;
+  const std::string horizon = to_string(asked.horizon);
+  if (candidate == 0 && baseline == 0) return "";
+  if (candidate == all && baseline == all)
+    return fmt::format(
+        " Neither got there within {0} in any of {1} seeds; those count as {0}, and what comes "
+        "later is not seen.",
+        horizon, all);
+  const std::string both =
+      baseline == 0    ? fmt::format("The candidate did not get there within {} in {}", horizon, candidate)
+      : candidate == 0 ? fmt::format("The baseline did not get there within {} in {}", horizon, baseline)
+                       : fmt::format("The candidate did not get there within {} in {} and the baseline in {}",
+                                     horizon, candidate, baseline);
+  return fmt::format(" {} of {} seeds; those count as {}.", both, all, horizon);
+}
+
 std::string headline(const Asked& asked, const stats::Ruling& ruling) {
   const ComparisonRow& row = asked.row;
   const bool worse = row.effect && (*row.effect > 0) == (row.better == "lower");
@@ -186,7 +213,7 @@ std::string headline(const Asked& asked, const stats::Ruling& ruling) {
   if (yes_no(row.unit)) text = in_seeds(row) + text;
   if (row.low && row.high && *row.low != *row.high)
     text += fmt::format(" (90 % interval {} to {})", effect_words(row, row.low), effect_words(row, row.high));
-  text += row.verdict.empty() ? "; no margin was given, so nothing is decided." : judged(row, asked);
+  text += row.verdict.empty() ? "; no margin was given, so nothing is decided." : judged(row, asked, ruling);
   if (row.decided_at)
     text += fmt::format(" It took {} {}.", *row.decided_at, *row.decided_at == 1 ? "seed" : "seeds");
   if (!ruling.note.empty()) text += " (" + ruling.note + ")";
@@ -196,10 +223,7 @@ std::string headline(const Asked& asked, const stats::Ruling& ruling) {
                           test.verdict, p_text(test.verdict == "pass" ? test.p_within : test.p_adjusted),
                           row.method);
   }
-  if (asked.unreached > 0)
-    text += fmt::format(" The candidate did not get there within {} in {} of {} seeds; those count as {}.",
-                        to_string(asked.horizon), asked.unreached, row.seeds, to_string(asked.horizon));
-  return text;
+  return text + not_reached(asked);
 }
 
 void add(Cell& to, Cell more) {
@@ -226,8 +250,13 @@ Asked question(const Comparison& c, const BaselineArm& arm, std::size_t scenario
   one.row = {world.id,       arm.name,      candidate.policy,
              wanted.metric,  metric.unit,   metric.better == Better::lower ? "lower" : "higher",
              stats::mean(b), stats::mean(x)};
-  one.unreached = static_cast<std::size_t>(
-      std::count(candidate.samples[margin].begin(), candidate.samples[margin].end(), std::nullopt));
+  const auto missing = [&](const Cell& cell) {
+    const auto& all = cell.samples[margin];
+    return static_cast<std::size_t>(
+        std::count(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(b.size()), std::nullopt));
+  };
+  one.unreached = missing(candidate);
+  one.baseline_unreached = missing(baseline);
   one.horizon = world.horizon;
   one.row.relative = wanted.relative;
   one.row.margin = wanted.text;
@@ -245,7 +274,8 @@ Asked question(const Comparison& c, const BaselineArm& arm, std::size_t scenario
                   arm.policy && *arm.policy == c.policies[policy].policy,
                   wanted.where,
                   c.task.asking,
-                  yes_no(metric.unit) ? stats::Deciding::paired_shares : c.task.method};
+                  yes_no(metric.unit) ? stats::Deciding::paired_shares : c.task.method,
+                  counted(metric.unit) ? 1.0 : 0.0};
   return one;
 }
 

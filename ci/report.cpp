@@ -66,7 +66,10 @@ std::string unit_of(const ComparisonRow& row) {
 
 std::string number(const ComparisonRow& row, double value) {
   if (yes_no(row.unit)) return fmt::format("{:+.1f}", 100 * value);
-  if (!row.relative) return fmt::format("{:+.3g}", value);
+  if (!row.relative) {
+    const bool whole = std::abs(value) >= 999.5 && std::abs(value) < 1e9;  // not 1.4e+03
+    return whole ? fmt::format("{:+.0f}", value) : fmt::format("{:+.3g}", value);
+  }
   return std::abs(value) < 9.9995 ? fmt::format("{:+.1f}", 100 * value) : fmt::format("{:+.4g}", 100 * value);
 }
 

@@ -14,6 +14,9 @@ namespace retrygate::ci {
 // The unit of metrics that are 1 or 0 in a seed: over seeds they are shares.
 inline bool yes_no(std::string_view unit) { return unit == "0/1"; }
 
+// Units of metrics that are counted in a seed: what differs at all differs by 1.
+inline bool counted(std::string_view unit) { return unit == "requests" || unit == "calls"; }
+
 // What a missing value counts as is the metric's to say; where it is an error, it is one at `where`.
 Result<std::vector<double>> comparable(const std::vector<std::optional<double>>& samples, const Metric&,
                                        const Scenario&, Where where);

@@ -2,6 +2,7 @@
 // report.
 #include <gtest/gtest.h>
 
+#include "ci/compare.hpp"
 #include "ci/gate.hpp"
 #include "ci/suite.hpp"
 #include "policies/base/config.hpp"
@@ -16,6 +17,52 @@ Result<Suite> suite_with(const std::string& line, const std::string& metrics) {
           line + "\n[compare.metrics]\n" + metrics + "\n",
       "suite.toml");
   return read_suite(*file, "suite.toml");
+}
+
+// What the horizon hides is said of both sides, and how sure a pass is where sampling theory makes it.
+TEST(Headline, SaysWhoDidNotGetThereAndHowSureItIs) {
+  Asked asked;
+  asked.row.seeds = 60;
+  asked.row.better = "lower";
+  asked.row.unit = "s";
+  asked.row.margin = "1s";
+  asked.question.margin = 1;
+  asked.horizon = Duration::s(30);
+  stats::Ruling ruling;
+  ruling.answer = stats::Answer::pass;
+  const auto said = [&](std::size_t candidate, std::size_t baseline) {
+    asked.unreached = candidate;
+    asked.baseline_unreached = baseline;
+    answer(asked, ruling);
+    return asked.row.headline;
+  };
+  EXPECT_EQ(said(0, 0), "no difference; asked: not worse by more than 1s: that holds.");
+  EXPECT_EQ(said(60, 60),
+            "no difference; asked: not worse by more than 1s: that holds. Neither got there within 30s in "
+            "any of 60 "
+            "seeds; those count as 30s, and what comes later is not seen.");
+  ruling.p = 0.9;
+  EXPECT_EQ(said(2, 0),
+            "no difference; asked: not worse by more than 1s: that holds with 95 % confidence. The candidate "
+            "did not "
+            "get there within 30s in 2 of 60 seeds; those count as 30s.");
+  ruling.answer = stats::Answer::inconclusive;
+  ruling.seeds_needed = 70;
+  EXPECT_EQ(said(2, 3),
+            "no difference; asked: not worse by more than 1s: these seeds do not decide it; about 70 would, "
+            "4 times "
+            "in 5. The candidate did not get there within 30s in 2 and the baseline in 3 of 60 seeds; those "
+            "count as "
+            "30s.");
+  ruling.p.reset();
+  ruling.method = "constant difference";
+  EXPECT_EQ(said(0, 3),
+            "no difference; asked: not worse by more than 1s: these seeds do not decide it; 70 that agree "
+            "would. The "
+            "baseline did not get there within 30s in 3 of 60 seeds; those count as 30s.");
+  ruling.effect = 1396;
+  answer(asked, ruling);
+  EXPECT_EQ(asked.row.headline.find("worse than the baseline by 1396 s;"), 0u) << asked.row.headline;
 }
 
 TEST(SharesInSuites, MarginsAreInPoints) {

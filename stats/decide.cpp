@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 
 #include "stats/distributions.hpp"
 #include "stats/interval.hpp"
@@ -59,7 +60,7 @@ Estimated sampled(const Question& q, const Studentized& s) {
   });
   r.p = std::max(*r.p, t.p);
   result.se = s.se;
-  result.seeds = w.seeds;
+  result.seeds = seeds_for(q, s.effect, w);
   return result;
 }
 
@@ -82,8 +83,8 @@ Estimated ruled(const Question& q, const Studentized& s, bool opinions) {
   return result;
 }
 
-// Seeds at which the bound (or the test, against a family of `family`) would clear the margin if effect
-// and spread stay as they are: n (z / t)^2.
+// Seeds at which the bound (or the test, against a family of `family`) would clear the margin with a chance
+// of 80 % if effect and spread stay as they are: n ((z_alpha + z_80) / t)^2.
 std::optional<std::size_t> seeds_needed(const Question& q, double effect, double se, std::size_t family) {
   if (!(se > 0)) return std::nullopt;
   double n = 0;
@@ -93,10 +94,11 @@ std::optional<std::size_t> seeds_needed(const Question& q, double effect, double
     const double distance = toward(q, limit, effect) - limit.value;
     if (distance == 0) return std::nullopt;
     if (!inside && distance < 0) continue;  // the other side decides
-    const double z = normal_quantile(1 - alpha / (inside ? 1.0 : static_cast<double>(family)));
+    const double z =
+        normal_quantile(1 - alpha / (inside ? 1.0 : static_cast<double>(family))) + normal_quantile(0.8);
     n = std::max(n, static_cast<double>(q.pairs.baseline.size()) * std::pow(z * se / distance, 2));
   }
-  if (!(n <= 1e9)) return std::nullopt;
+  if (!(n <= most_seeds)) return std::nullopt;
   return std::max(q.pairs.baseline.size() + 1, static_cast<std::size_t>(std::ceil(n)));
 }
 
@@ -118,6 +120,26 @@ void judge_opinions(std::vector<Ruling>& rulings, const std::vector<double>& p) 
                                                        : Answer::inconclusive;
     }
   }
+}
+
+double normal_density(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi); }
+
+// The skewness (type 1) that a sample of n >= 8 normal values stays below with probability p.
+double skewness_quantile(double p, double n) {
+  const double kurtosis =
+      3 * (n * n + 27 * n - 70) * (n + 1) * (n + 3) / ((n - 2) * (n + 5) * (n + 7) * (n + 9));
+  const double w2 = std::sqrt(2 * (kurtosis - 1)) - 1;
+  const double y = std::sqrt(2 / (w2 - 1)) * std::sinh(normal_quantile(p) * std::sqrt(std::log(w2) / 2));
+  return y * std::sqrt(6 * (n - 2) / ((n + 1) * (n + 3)));
+}
+
+// How much further than Student's t bootstrap-t asks for, on average over the chance of its resamples, given
+// the skewness (type 1) of the seeds.
+double further(double skewness, double n) {
+  const double z = normal_quantile(1 - alpha);
+  const double shift = -skewness * (2 * z * z + 1) / (6 * std::sqrt(n));
+  const double error = std::sqrt(alpha * (1 - alpha) / bootstrap_resamples) / normal_density(z);
+  return shift * normal_sf(-shift / error) + error * normal_density(shift / error);
 }
 
 }  // namespace
@@ -214,6 +236,27 @@ Result<std::vector<Ruling>> decide(std::span<const Question> questions, Seed see
       RG_ASSERT(is_shown(opinion.method), std::string(opinion.method));
   }
   return rulings;
+}
+
+double power_to_fail(double beyond, std::size_t n) {
+  const auto seeds = static_cast<double>(n);
+  const double critical = student_quantile(1 - alpha, seeds - 1);
+  const auto power_at = [&](double bound) {
+    return noncentral_t_sf(bound, seeds - 1, std::sqrt(seeds) * beyond);
+  };
+  constexpr std::size_t transform_from = 8;
+  if (n < transform_from) return power_at(widening({}, n, skewness_at_once).low * critical);
+  constexpr int points = 400;
+  double power = 0;
+  for (int i = 0; i < points; ++i) {
+    const double g1 = skewness_quantile((i + 0.5) / points, seeds);
+    Studentized seen;
+    seen.skewness = g1 * std::sqrt(seeds * (seeds - 1)) / (seeds - 2);
+    const double by_student = widening(seen, n, skewness_at_once).low * critical;
+    const double by_bootstrap = n < bootstrap_from ? 0 : critical + further(g1, seeds);
+    power += power_at(std::max(by_student, by_bootstrap)) / points;
+  }
+  return power;
 }
 
 }  // namespace retrygate::stats

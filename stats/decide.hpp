@@ -28,4 +28,15 @@ Result<std::vector<Ruling>> decide(std::span<const Question>, Seed, const Decide
 // Shmulevich, "Fewer permutations, more accurate P-values", Bioinformatics 25 (2009).
 double upper_tail(std::span<const double> sorted, double t);
 
+// How surely the rule finds a regression: P(one question fails by the method paired-mean) when the true
+// effect lies `beyond` standard deviations of the differences beyond the margin and differences are normal; n
+// >= 2 seeds. Less than the power of a t test (power_t), because the rule asks for more than one: also for
+// bootstrap-t's consent, and for four times the distance where few seeds look skewed, as normal ones do at
+// times (methods.hpp). The skewness of a normal sample is independent of its mean and spread (Basu 1955), so
+// the power is an average over its law, from 8 seeds on by the transform of R. B. D'Agostino, "Transformation
+// to normality of the null distribution of g1", Biometrika 57 (1970). Bootstrap-t's bound to the first order
+// in 1 / sqrt(n): P. Hall, "Theoretical comparison of bootstrap confidence intervals", Annals of Statistics
+// 16 (1988), with the error of its resamples.
+double power_to_fail(double beyond, std::size_t n);
+
 }  // namespace retrygate::stats

@@ -374,8 +374,11 @@ CramerVonMises cvm_two_sample(std::span<const double> x, std::span<const double>
   const double mean = (1 + 1 / all) / 6;
   const double variance = (all + 1) * (4 * dm * dn * all - 3 * (dm * dm + dn * dn) - 2 * dm * dn) /
                           (45 * all * all * 4 * dm * dn);
-  const double matched = 1.0 / 6 + (test.statistic - mean) / std::sqrt(45 * variance);
-  test.p_limit = weighted_chi_squares_sf(Weighting::cramer_von_mises, matched);
+  // Of one value each the statistic is the same whatever they are.
+  test.p_limit = m + n > 2
+                     ? weighted_chi_squares_sf(Weighting::cramer_von_mises,
+                                               1.0 / 6 + (test.statistic - mean) / std::sqrt(45 * variance))
+                     : 1;
   if (permute) {
     test.labels = permute_labels(
         p.sizes, u, 1e-12 * u, [&](const Labels& labels) { return cvm_u(p.ties, labels, m, n); }, draws);

@@ -43,6 +43,12 @@ TEST(LimitLaw, FarTails) {
                        std::sqrt(2) * std::erfc(std::sqrt(x / 18) * pi), 0.01);
 }
 
+// Beyond every double, and at once: the tail of the first term is below 10^-43000.
+TEST(LimitLaw, TailsThatNoDoubleHolds) {
+  EXPECT_EQ(weighted_chi_squares_sf(Weighting::anderson_darling, 1e5), 0);
+  EXPECT_GT(weighted_chi_squares_sf(Weighting::cramer_von_mises, 140), 0);  // erfc(sqrt(70) pi) is 1e-302
+}
+
 TEST(LimitLaw, TheTwoSeriesOfKolmogorovMeet) {
   expect_near_relative(kolmogorov_sf(std::nextafter(1.0, 0.0)), kolmogorov_sf(1), 1e-14);
   EXPECT_EQ(kolmogorov_sf(0), 1);

@@ -10,6 +10,7 @@
 #include "stats/decide.hpp"
 #include "stats/methods.hpp"
 #include "stats/procedure.hpp"
+#include "stats/sequential.hpp"
 #include "stats/until_decided.hpp"
 
 namespace retrygate::stats {
@@ -18,6 +19,7 @@ namespace {
 // run() asserts that no result holds a NaN.
 TEST(HardNumbers, EveryProcedureAnswersOrRefuses) {
   const char* const hard[] = {"[1]",
+                              "[2]",
                               "[1, 2]",
                               "[1e16, 1e16, 10000000000000002, 1e16]",
                               "[1000000000.1, 1000000000.2, 1000000000.1, 1000000000.3]",
@@ -42,6 +44,20 @@ TEST(HardNumbers, EveryProcedureAnswersOrRefuses) {
       }
     }
   }
+}
+
+// The prior is 10^170 times as wide as an observation: the log evidence is 1/2 - 170 log 10. And with an
+// observation of 10^300 standard deviations it is no double any more.
+TEST(HardNumbers, EvidenceOfPriorsOfAnyWidth) {
+  EXPECT_NEAR(msprt_normal({1e-170, 1, 0}, std::vector{1e-170}).front().log_ratio, 0.5 - 170 * std::log(10.0),
+              1e-9);
+  EXPECT_NEAR(confidence_sequence({1, 1e-170, 0}, std::vector{3.0}, 0.5).front().high / 1e170,
+              std::sqrt(2 * std::log(2.0)), 1e-9);
+  const auto beyond = [](const char* text) {
+    return run(*procedures().find("msprt_normal"), *parse_json(text, "case"));
+  };
+  EXPECT_FALSE(
+      beyond(R"({"x": [0.1], "params": {"sigma": 1e-300, "tau": 0.5, "theta0": 0.5, "alpha": 0.05}})"));
 }
 
 // Differences with an easy answer under every method.

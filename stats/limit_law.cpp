@@ -48,6 +48,9 @@ double weighted_chi_squares_sf(Weighting weighting, double x, double dof) {
   const double c = edge * std::max(0.5, 1 - dof / (2 * x * edge));
   const double step = std::min({c, edge - c, 1 / x}) / 8;
   const double at_c = std::log(product(weighting, c).real());
+  const double log_size = -dof / 2 * at_c - c * x;
+  // The rest is of the order of 1: no double is as small.
+  if (log_size < -760) return 0;
   double sum = 0.5 / c, turn = 0, previous = 0;
   for (int i = 1; i < 100'000'000; ++i) {
     const Complex s(c, step * i);
@@ -62,7 +65,7 @@ double weighted_chi_squares_sf(Weighting weighting, double x, double dof) {
     sum += term.real();
     if (std::abs(term) < 1e-18 * std::abs(sum)) break;
   }
-  return std::clamp(step / pi * sum * std::exp(-dof / 2 * at_c - c * x), 0.0, 1.0);
+  return std::clamp(step / pi * sum * std::exp(log_size), 0.0, 1.0);
 }
 
 }  // namespace retrygate::stats

@@ -143,10 +143,21 @@ Widening widening(const Studentized& s, std::size_t seeds, double per) {
           ? fmt::format("{} seeds do not show how skewed they are: both bounds are taken {} times as wide",
                         seeds, so_much)
           : fmt::format(
-                "the seeds are skewed ({:+.2g}): the {} bound is taken {} times as wide below about {} "
-                "seeds",
-                s.skewness, s.skewness > 0 ? "upper" : "lower", so_much, w.seeds);
+                "the seeds are skewed ({:+.2g}): with fewer than about {} the long tail may not show, and "
+                "the {} "
+                "bound is taken {} times as far",
+                s.skewness, w.seeds, s.skewness > 0 ? "upper" : "lower", so_much);
   return w;
+}
+
+std::size_t seeds_for(const Question& q, double effect, const Widening& w) {
+  const std::vector<Limit> all_of = limits(q);
+  const bool wide = std::any_of(all_of.begin(), all_of.end(), [&](const Limit& limit) {
+    // The bound on the far side of the effect decides.
+    const bool inside = toward(q, limit, effect) <= limit.value;
+    return ((toward(q, limit, 1) > 0) == inside ? w.high : w.low) > 1;
+  });
+  return wide ? w.seeds : 0;
 }
 
 Opinion student_opinion(const Question& q, const Studentized& s, const Widening& w) {
@@ -176,7 +187,7 @@ Estimated rule_by_student(const Question& q, const Widening& w) {
   r.high = t.high;
   r.note = w.note;
   result.se = s.se;
-  result.seeds = w.seeds;
+  result.seeds = seeds_for(q, s.effect, w);
   return result;
 }
 

@@ -57,6 +57,9 @@ struct Widening {
 inline constexpr double skewness_at_once = 30, skewness_at_every_look = 60;
 Widening widening(const Studentized&, std::size_t seeds, double per);
 
+// The seeds of a widening, where it concerns a bound that decides; else 0.
+std::size_t seeds_for(const Question&, double effect, const Widening&);
+
 Opinion student_opinion(const Question&, const Studentized&, const Widening& = {});
 
 // Student's t whatever the number of seeds.

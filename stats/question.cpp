@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "stats/distributions.hpp"
+#include "stats/interval.hpp"
 #include "stats/sample.hpp"
 
 namespace retrygate::stats {
@@ -43,8 +44,19 @@ bool constant(const Question& q) {
   return true;
 }
 
+// What one seed that differs adds at least to how bad it is, where no such seed was seen: a step. Nothing if
+// the others lie on a limit, a margin of 0 above all: a mean of exactly 0 is beyond any number of seeds, and
+// what is said there is said of seeds alone (59 of 59 alike, S. S. Wilks 1941).
+double unseen_step(const Question& q, double usual) {
+  for (const Limit& limit : limits(q)) {
+    if (limit.side * usual == limit.value) return 0;
+  }
+  return q.step / (q.pairs.relative ? mean(q.pairs.baseline) : 1);
+}
+
 // All seeds but a few show one and the same difference: no law to resample from. The share of seeds that
 // differ is bounded exactly (Clopper and Pearson), and none is taken to differ by more than the worst seen.
+// Everything in the effect's unit.
 struct Sparse {
   double usual = 0;  // the difference of most seeds
   std::size_t others = 0;
@@ -73,8 +85,11 @@ std::optional<Sparse> sparse(const Question& q) {
   if (s.others >= sparse_below || 2 * s.others >= d.size()) return std::nullopt;
   // With a margin in % the usual difference must mean the same in every seed.
   if (q.pairs.relative && std::abs(s.usual) > allowed) return std::nullopt;
-  s.worst_by = s.worse > 0 ? d.back() - s.usual : 0;
-  s.best_by = s.better > 0 ? s.usual - d.front() : 0;
+  const double unit = q.pairs.relative ? mean(q.pairs.baseline) : 1;
+  const double unseen = unseen_step(q, s.usual / unit);
+  s.worst_by = s.worse > 0 ? (d.back() - s.usual) / unit : unseen;
+  s.best_by = s.better > 0 ? (s.usual - d.front()) / unit : unseen;
+  s.usual /= unit;
   return s;
 }
 
@@ -88,7 +103,10 @@ constexpr ShownMethod methods_shown[] = {
     {"one seed", "One seed of a random world says nothing about the others: inconclusive."},
     {"constant difference",
      "Random numbers were drawn, yet all n seeds show the same difference. At most 1 - 0.05^(1/n) of seeds "
-     "can differ (95 %); it is decided by the difference from 59 seeds on, where that share is below 5 %."},
+     "can differ (95 %); it is decided by the difference from 59 seeds on, where that share is below 5 %, "
+     "and "
+     "of what is counted only if as many seeds, each off by 1, fit into the margin (a margin that is met "
+     "exactly is a question about seeds)."},
     {"few seeds differ",
      "All seeds but a few (fewer than 10, and less than half) show one and the same difference: too few to "
      "resample. The share of seeds that differ is bounded exactly (Clopper and Pearson 1934), and none of "
@@ -243,20 +261,35 @@ std::optional<Ruling> settled(const Question& q, double pass_alpha, double fail_
   if (constant(q)) {
     r.method = "constant difference";
     r.law = "exact";
-    r.answer = n >= least ? by_value : Answer::inconclusive;
-    if (n < least) r.seeds_needed = least;
+    const double unseen = unseen_step(q, bad);
+    const auto within = [&](double a) {
+      const double reach = share_at_most(0, n, a) * unseen;
+      return by_bounds(q, {bad - reach, bad + reach});
+    };
+    if (n >= least && (within(pass_alpha) == Answer::pass || within(fail_alpha) == Answer::fail))
+      r.answer = by_value;
+    const double differ = share_at_most(0, n, pass_alpha);
     r.note = fmt::format("all {} seeds agree: at most {:.1f} % of seeds can differ ({:.3g} %)", n,
-                         100 * share_at_most(0, n, pass_alpha), 100 * (1 - pass_alpha));
+                         100 * differ, 100 * (1 - pass_alpha));
+    double room = infinite;  // to the nearest limit
+    for (const Limit& limit : limits(q)) room = std::min(room, std::abs(limit.side * bad - limit.value));
+    if (r.answer == Answer::pass && room > 0 && q.margin > 0)
+      r.note += fmt::format(", and only by more than {:.2g} times the margin could they break it",
+                            room / differ / q.margin);
+    if (r.answer != Answer::inconclusive) return r;
+    if (n >= least) r.note += ", which is more than the margin leaves room for";
+    // So many that the seeds that can differ then add less than the room.
+    const double wanted = unseen > room ? std::log(pass_alpha) / std::log1p(-room / unseen) : 0;
+    if (wanted <= most_seeds) r.seeds_needed = std::max(least, static_cast<std::size_t>(std::ceil(wanted)));
     return r;
   }
   const auto few = sparse(q);
   if (!few) return std::nullopt;
   r.method = "few seeds differ";
   r.law = "exact";
-  const double unit = q.pairs.relative ? mean(q.pairs.baseline) : 1;
   const auto bounds = [&](double a) {
-    return Bounds{(few->usual - share_at_most(few->better, n, a) * few->best_by) / unit,
-                  (few->usual + share_at_most(few->worse, n, a) * few->worst_by) / unit};
+    return Bounds{few->usual - share_at_most(few->better, n, a) * few->best_by,
+                  few->usual + share_at_most(few->worse, n, a) * few->worst_by};
   };
   const Bounds shown = bounds(pass_alpha);
   r.low = sign(q) > 0 ? shown.low : -shown.high;

@@ -16,6 +16,7 @@ namespace retrygate::stats {
 inline constexpr double alpha = 0.05;
 inline constexpr std::size_t bootstrap_from = 30;  // seeds; Student's t below
 inline constexpr std::size_t sparse_below = 10;    // seeds that differ from all others: too few to resample
+inline constexpr double most_seeds = 1e9;          // no report says that more than so many would decide
 
 enum class Asking {
   not_worse,  // non-inferiority: worse by at most the margin
@@ -44,6 +45,7 @@ struct Question {
   Where where;  // of the margin, for errors
   Asking asking = Asking::not_worse;
   Deciding method = Deciding::paired_mean;
+  double step = 0;  // the least by which a seed can differ, in the metric's unit: 1 for counts; 0: unknown
 };
 
 enum class Answer { pass, fail, inconclusive };
@@ -73,7 +75,7 @@ struct Ruling {
   std::optional<double> p, p_adjusted;      // of "the candidate keeps the margin"; Holm over the questions
   std::vector<Opinion> opinions;            // none where nothing is sampled
   std::optional<double> pairing_gain;       // variance of unpaired / paired mean difference, where both vary
-  std::optional<std::size_t> seeds_needed;  // about so many would decide
+  std::optional<std::size_t> seeds_needed;  // about so many would decide, in 4 of 5 runs
   std::string_view method;                  // "bootstrap-t", "Student's t", "deterministic", ...
   std::string law;                          // what p and interval come from: "exact", "10,000 resamples" ...
   std::string_view assumes;                 // of the seeds, beyond that they are independent; may be empty
@@ -107,7 +109,7 @@ std::size_t constant_decides_from(double a);
 
 // Everything about a question that needs no sampling theory: the same policy, no draws, one seed, all seeds
 // equal, all but a few equal. Nothing if it does. Bounds pass at level 1 - pass_alpha and fail at 1 -
-// fail_alpha.
+// fail_alpha. Seeds that no one has seen to differ count too: as many as can be, each by a step.
 std::optional<Ruling> settled(const Question&, double pass_alpha, double fail_alpha);
 
 // What makes questions unanswerable: a relative margin on a baseline whose mean is not above 0.

@@ -30,6 +30,13 @@ std::vector<Evidence> with_p(const std::vector<double>& log_ratios) {
   return all;
 }
 
+// log(1 + n (tau / sigma)^2)
+double log_spread(const NormalMixture& mixture, double n) {
+  const double r = mixture.tau / mixture.sigma, squared = n * r * r;
+  return std::isfinite(squared) ? std::log1p(squared)
+                                : std::log(n) + 2 * (std::log(mixture.tau) - std::log(mixture.sigma));
+}
+
 }  // namespace
 
 std::optional<std::size_t> first_rejection(std::span<const Evidence> evidence, double alpha) {
@@ -41,13 +48,12 @@ std::optional<std::size_t> first_rejection(std::span<const Evidence> evidence, d
 
 std::vector<Evidence> msprt_normal(const NormalMixture& mixture, std::span<const double> x) {
   std::vector<double> log_ratios;
-  const double r = mixture.tau / mixture.sigma;
   double n = 0;
   for (const double sum : running_sums(x, mixture.theta0)) {
     n += 1;
-    const double spread = 1 + n * r * r;
-    const double z = sum / mixture.sigma * r;
-    log_ratios.push_back(z * z / (2 * spread) - std::log(spread) / 2);
+    const double z = sum / mixture.sigma / std::hypot(mixture.sigma / mixture.tau, std::sqrt(n));
+    log_ratios.push_back(z * z / 2 - log_spread(mixture, n) / 2);
+    if (!std::isfinite(log_ratios.back())) throw OutOfReach("the evidence is beyond a double");
   }
   return with_p(log_ratios);
 }
@@ -55,13 +61,11 @@ std::vector<Evidence> msprt_normal(const NormalMixture& mixture, std::span<const
 std::vector<Interval> confidence_sequence(const NormalMixture& mixture, std::span<const double> x,
                                           double alpha) {
   std::vector<Interval> all;
-  const double r = mixture.tau / mixture.sigma;
   double n = 0;
   for (const double sum : running_sums(x, mixture.theta0)) {
     n += 1;
-    const double spread = 1 + n * r * r;
-    const double reach =
-        mixture.sigma / (n * r) * std::sqrt(2 * spread * (std::log(spread) / 2 - std::log(alpha)));
+    const double reach = mixture.sigma / n * std::hypot(mixture.sigma / mixture.tau, std::sqrt(n)) *
+                         std::sqrt(log_spread(mixture, n) - 2 * std::log(alpha));
     const double mean = mixture.theta0 + sum / n;
     all.push_back({mean - reach, mean + reach});
   }

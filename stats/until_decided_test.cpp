@@ -87,6 +87,19 @@ TEST(Sequence, HolmCoversAllQuestions) {
   EXPECT_EQ(r.answer, Answer::inconclusive) << *r.p << " " << *r.p_adjusted;
 }
 
+// An event in 2 % of seeds stays away from 100 seeds with probability 0.13. At the eighth look the error
+// spent is 0.05 / 72, and 0.98^400 = 0.00031 is less; at the seventh 0.05 / 56 = 0.00089, and 0.98^350 =
+// 0.00085 is less too; at the sixth 0.05 / 42 = 0.0012, and 0.98^300 = 0.0023 is more.
+TEST(Sequence, RareEventsNeedAsManySeedsAsTheyAreRare) {
+  Question q;
+  q.margin = 0.02;
+  q.step = 1;
+  q.pairs = {std::vector<double>(300, 0), std::vector<double>(300, 0), false};
+  EXPECT_EQ(decided(q).answer, Answer::inconclusive);
+  q.pairs = {std::vector<double>(350, 0), std::vector<double>(350, 0), false};
+  EXPECT_EQ(decided(q).answer, Answer::pass);
+}
+
 // 1 of 100 differs by 40: at error 0.05 / 6 at most 6.65 % do, qbeta(1 - 0.05 / 6, 2, 99) in R.
 TEST(Sequence, FewSeedsThatDifferSpendTheirErrorTheSameWay) {
   Question q;

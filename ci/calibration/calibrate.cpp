@@ -116,6 +116,8 @@ struct Outcomes {
   std::string_view name;
   double effect;
   void (*draw)(Rng&, double& baseline, double& candidate);
+  double step = 0;  // of what is counted
+  Deciding method = Deciding::paired_mean;
 };
 const std::vector<Outcomes> laws = {
     {"normal", 0, [](Rng& r, double& b, double& c) { b = 10 + normal(r), c = 10 + normal(r); }},
@@ -136,16 +138,20 @@ const std::vector<Outcomes> laws = {
        c = std::min(2.0, -2 * std::log1p(-r.unit()));
      }},
     {"rare events (6 % of seeds)", 0.06,
-     [](Rng& r, double& b, double& c) { b = 0, c = r.unit() < 0.06 ? 1 : 0; }},
-    // All but constant: seeds that agree say no more than that fewer than 5 % differ.
+     [](Rng& r, double& b, double& c) { b = 0, c = r.unit() < 0.06 ? 1 : 0; }, 1},
     {"rare events (2 % of seeds)", 0.02,
-     [](Rng& r, double& b, double& c) { b = 0, c = r.unit() < 0.02 ? 1 : 0; }},
+     [](Rng& r, double& b, double& c) { b = 0, c = r.unit() < 0.02 ? 1 : 0; }, 1},
+    {"rare events (0.5 % of seeds)", 0.005,
+     [](Rng& r, double& b, double& c) { b = 0, c = r.unit() < 0.005 ? 1 : 0; }, 1},
+    {"an event in 98 % of seeds", 0.98,
+     [](Rng& r, double& b, double& c) { b = 0, c = r.unit() < 0.98 ? 1 : 0; }, 1},
 };
-bool promised(const Outcomes& law) { return law.effect != 0.02; }
 
 Question drawn(const Outcomes& law, std::size_t n, std::uint64_t run, std::uint64_t salt = 0) {
   Rng rng = StreamKey(Seed{run}, Stream::generator, salt).at(n);
   Question q;
+  q.step = law.step;
+  q.method = law.method;
   q.pairs.baseline.resize(n);
   q.pairs.candidate.resize(n);
   for (std::size_t i = 0; i < n; ++i) law.draw(rng, q.pairs.baseline[i], q.pairs.candidate[i]);
@@ -160,12 +166,13 @@ bool fails(const Ruling& r) {
 
 // The truth sits exactly at the margin: every fail and every pass is an error.
 void at_the_margin(std::size_t runs, const std::vector<std::size_t>& sizes) {
-  head(fmt::format(
-           "The truth at the margin, {} runs each: stated <= 5 % fail, <= 5 % pass, >= 90 % of the "
-           "intervals hold it. Below 30 seeds Student's t, from 30 on the wider of it and bootstrap-t. (!): "
-           "above what is stated, and no promise: what happens in 2 % of seeds cannot be told from few.",
-           runs),
-       "differences | seeds | fail | pass | interval holds the truth");
+  head(
+      fmt::format(
+          "The truth at the margin, {} runs each: stated <= 5 % fail, <= 5 % pass, >= 90 % of the "
+          "intervals hold it. Below 30 seeds Student's t, from 30 on the wider of it and bootstrap-t; events "
+          "are counted, one in a seed.",
+          runs),
+      "differences | seeds | fail | pass | interval holds the truth");
   for (const std::size_t n : sizes) {
     const auto seen = count(runs, 3 * laws.size(), [&](std::uint64_t run) {
       std::vector<Question> all;
@@ -188,10 +195,8 @@ void at_the_margin(std::size_t runs, const std::vector<std::size_t>& sizes) {
       return counts;
     });
     for (std::size_t k = 0; k < laws.size(); ++k) {
-      const bool plain = promised(laws[k]);
-      row(laws[k].name, n, cell({seen[3 * k], promised_error, Stated::at_most, plain}),
-          cell({seen[3 * k + 1], promised_error, Stated::at_most, plain}),
-          cell({seen[3 * k + 2], 1 - 2 * promised_error, Stated::at_least, plain}));
+      row(laws[k].name, n, cell({seen[3 * k]}), cell({seen[3 * k + 1]}),
+          cell({seen[3 * k + 2], 1 - 2 * promised_error, Stated::at_least}));
     }
   }
 }
@@ -417,11 +422,14 @@ void coverage(std::size_t runs) {
 
 // Planted regressions against what the design functions foretell.
 void power(std::size_t runs) {
-  head(fmt::format("Planted regressions at margin 0, {} runs each: the fraction that fails, and what "
-                   "`power_t` foretells.",
-                   runs),
-       "regression | seeds | fails | foretold");
-  for (const auto& [planted, n] : {std::pair(0.05, std::size_t{200}), {0.10, 60}, {0.20, 30}}) {
+  head(fmt::format(
+           "Planted regressions at margin 0, {} runs each: the fraction that fails, and what "
+           "is foretold of this rule (`power_to_fail`). It asks for more than a t test, so that few or "
+           "skewed seeds do not mislead it; beside it the power of that test (`power_t`).",
+           runs),
+       "regression | seeds | fails | foretold | a t test");
+  for (const auto& [planted, n] :
+       {std::pair(0.05, std::size_t{200}), {0.10, 60}, {0.20, 30}, {0.20, 20}, {0.20, 12}}) {
     // Baseline 10 +- 3, the candidate shares half of the variance: differences have sd 3.
     const auto seen = count(runs, 1, [&, by = planted, seeds = n](std::uint64_t run) {
       Rng rng = StreamKey(Seed{run}, Stream::generator, 7).at(seeds);
@@ -434,9 +442,10 @@ void power(std::size_t runs) {
       return std::vector<bool>{decide(std::vector{q}, Seed{run}, alone)->front().answer == Answer::fail};
     });
     const TPlan plan{TDesign::paired, 10 * planted, 3, promised_error, false, true};
-    const double foretold = power_t(plan, static_cast<double>(n));
+    const double foretold = power_to_fail(plan.delta / plan.sd, n);
     row(fmt::format("{:.0f} % of the mean, sd of the differences 30 %", 100 * planted), n,
-        cell({seen[0], foretold, Stated::about, true}), fmt::format("{:.2f} %", 100 * foretold));
+        cell({seen[0], foretold, Stated::about}), fmt::format("{:.2f} %", 100 * foretold),
+        fmt::format("{:.2f} %", 100 * power_t(plan, static_cast<double>(n))));
   }
 }
 
@@ -460,7 +469,15 @@ void sequence(std::size_t runs) {
                    runs),
        "differences | fails at some look | passes at some look");
   constexpr std::size_t n = 2000;
-  for (const Outcomes& law : laws) {
+  std::vector<Outcomes> all = laws;
+  all.push_back({"yes/no (2.5 % turn to yes, 0.5 % to no)", 0.02,
+                 [](Rng& r, double& b, double& c) {
+                   const double u = r.unit();
+                   b = u < 0.005 || (u >= 0.03 && u < 0.5) ? 1 : 0;
+                   c = u >= 0.005 && u < 0.5 ? 1 : 0;
+                 },
+                 0, Deciding::paired_shares});
+  for (const Outcomes& law : all) {
     if (law.effect < 0) continue;  // the mirror image of another
     const auto seen = count(runs, 2, [&](std::uint64_t run) {
       Question q = drawn(law, n, run);
@@ -468,9 +485,7 @@ void sequence(std::size_t runs) {
       const Ruling r = decide_so_far(std::vector{q})->front();
       return std::vector<bool>{r.answer == Answer::fail, r.answer == Answer::pass};
     });
-    const bool plain = promised(law);
-    row(law.name, cell({seen[0], promised_error, Stated::at_most, plain}),
-        cell({seen[1], promised_error, Stated::at_most, plain}));
+    row(law.name, cell({seen[0]}), cell({seen[1]}));
   }
 }
 
@@ -538,7 +553,7 @@ void a_against_a(std::size_t runs_of_first, std::size_t runs_of_second, std::siz
 int decisions(bool brief) {
   a_against_a(brief ? 100 : 10'000, brief ? 50 : 2'000, brief ? 300 : 20'000);
   at_the_margin(brief ? 60 : 3'000,
-                brief ? std::vector<std::size_t>{10, 50} : std::vector<std::size_t>{10, 29, 30, 50, 200});
+                brief ? std::vector<std::size_t>{10, 60} : std::vector<std::size_t>{10, 29, 30, 60, 200});
   shares(brief ? 20 : 60);
   coverage(brief ? 100 : 4'000);
   power(brief ? 100 : 2'000);
