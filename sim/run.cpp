@@ -393,7 +393,10 @@ class Loop {
   bool queue_comes_before(const Order& other) {
     if (queue_.time() != other.time) return false;
     if (!queue_.ready()) queue_.load();
-    return queue_.time() == other.time && queue_.top().order(ordered() ? Turn::send : Turn::arrival) < other;
+    if (queue_.time() != other.time) return false;
+    Wake top = queue_.top();
+    if (fleet()) top.call = m_.live[top.client].call;  // which not every queue keeps
+    return top.order(ordered() ? Turn::send : Turn::arrival) < other;
   }
 
   // The next call starts. True when its first request (or its send, where that is an event) is on its way.

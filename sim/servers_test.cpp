@@ -316,6 +316,18 @@ TEST(Network, WhatIsLostIsLostHoweverLongItsCallerWaits) {
   }
 }
 
+TEST(Fleet, EveryCallOfAClientMeetsItsEarlierAttemptsAlike) {
+  // The second attempt of each call comes at the instant at which the first one fails, which goes first: it
+  // is processed, too. 2 calls x 2 attempts x 60 ms of work for callers who have left after 30 ms.
+  EXPECT_EQ(play("fixed:base=30ms,max_attempts=2", scenario(R"(
+    clients = 1
+    calls = 2
+    attempt_timeout = "30ms"
+    stages = [{ kind = "deduplication" }, { kind = "service", time = "60ms" }, { kind = "fail-first", attempts = 2 }])"))
+                .wasted,
+            Duration::ms(240));
+}
+
 TEST(Fleet, AClientMakesItsCallsOneAfterTheOther) {
   // Three calls of 50 ms with 200 ms of thought between: 50, 300, 550 ms.
   const Totals t = play(once, scenario(R"(
