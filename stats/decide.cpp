@@ -45,7 +45,10 @@ Estimated sampled(const Question& q, const Studentized& s) {
   };
   r.low = bound(1 - alpha);
   r.high = bound(alpha);
-  if (!r.low || !r.high) r.note = "too few distinct seeds for a bound";
+  if (!r.low || !r.high)
+    r.note =
+        "so few seeds differ from the rest that resampling finds no bound; a margin in the metric's unit may "
+        "have one";
   // Resamples of symmetric heavy tails give bounds that are too narrow, Student's t of skewed seeds.
   const Opinion t = student_opinion(q, s, w);
   if (r.low) r.low = std::min(*r.low, *t.low);

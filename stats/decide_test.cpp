@@ -323,6 +323,20 @@ TEST(Decide, SeedsThatAgreeSayNothingOfEventsThatAreTooRareForThem) {
   EXPECT_EQ(one(counted(59, 0, 0)).answer, Answer::pass);  // a margin of 0 is a question about seeds
 }
 
+// A baseline that never gets there within 30 s, a candidate that does after 1.5 s in all seeds but one: 5 %
+// of its horizon, and qbeta(0.95, 2, 59) = 0.07663999493450441 of seeds can be like the one.
+TEST(DecideReference, FewSeedsThatDifferOfAConstantBaselineInPercent) {
+  Question q;
+  q.pairs = {std::vector<double>(60, 30), std::vector<double>(60, 1.5), true};
+  q.pairs.candidate[17] = 30;
+  q.margin = 0.1;
+  const Ruling r = one(q);
+  EXPECT_EQ(r.method, "few seeds differ");
+  EXPECT_EQ(r.answer, Answer::pass);
+  EXPECT_NEAR(*r.high, -0.95 + 0.95 * 0.07663999493450441, 1e-9);
+  EXPECT_NEAR(*r.low, -0.95, 1e-12);
+}
+
 // Three seeds of 60 are better, none is worse: as many as 0.95^(1/60) allows may be.
 TEST(Decide, WhatWasSeenOnOneSideOnlyMayHappenOnTheOther) {
   Question q = counted(60, 0, 0.02);

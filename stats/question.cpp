@@ -84,7 +84,8 @@ std::optional<Sparse> sparse(const Question& q) {
   s.others = d.size() - most;
   if (s.others >= sparse_below || 2 * s.others >= d.size()) return std::nullopt;
   // With a margin in % the usual difference must mean the same in every seed.
-  if (q.pairs.relative && std::abs(s.usual) > allowed) return std::nullopt;
+  const auto [least, largest] = std::minmax_element(q.pairs.baseline.begin(), q.pairs.baseline.end());
+  if (q.pairs.relative && std::abs(s.usual) > allowed && *largest - *least > allowed) return std::nullopt;
   const double unit = q.pairs.relative ? mean(q.pairs.baseline) : 1;
   const double unseen = unseen_step(q, s.usual / unit);
   s.worst_by = s.worse > 0 ? (d.back() - s.usual) / unit : unseen;
