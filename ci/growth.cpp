@@ -43,7 +43,9 @@ GrowthComparison::Step step(const std::vector<double>& baseline, const std::vect
   if (from == 0) return {};
   const stats::FiellerRatio ratio = stats::ratio_paired(candidate, baseline, level);
   if (!ratio.interval) return {to / from - 1, std::nullopt};
-  return {*ratio.estimate - 1, stats::Interval{ratio.interval->low - 1, ratio.interval->high - 1}};
+  // Fieller's set knows nothing of metrics that are never below 0.
+  return {*ratio.estimate - 1,
+          stats::Interval{std::max(0.0, ratio.interval->low) - 1, ratio.interval->high - 1}};
 }
 
 void judge(GrowthComparison& c) {
@@ -111,6 +113,14 @@ std::string_view moves(stats::Direction direction) {
   return direction == stats::Direction::neither ? "goes up and down" : to_string(direction);
 }
 
+// Does the exponent change from size to size, by chance hardly and by so much that a reader should know?
+bool bends(const stats::PowerLaw& law) {
+  constexpr double worth_a_word = 0.05;
+  if (!law.p_bend || *law.p_bend >= 1 - level) return false;
+  const auto [least, most] = std::minmax_element(law.local.begin(), law.local.end());
+  return *most - *least >= worth_a_word;
+}
+
 std::string exponent_text(const std::string& who, const stats::PowerLaw& law, const stats::Trend& trend) {
   if (law.status == stats::Status::undefined)
     return fmt::format("{}: no power law goes through 0; the mean {}", who, moves(trend.direction));
@@ -119,7 +129,7 @@ std::string exponent_text(const std::string& who, const stats::PowerLaw& law, co
   std::string text = fmt::format("{}: exponent {:.3f}", who, shown);
   if (law.interval) text += fmt::format(" ({:.3f} .. {:.3f})", law.interval->low, law.interval->high);
   const auto [least, most] = std::minmax_element(law.local.begin(), law.local.end());
-  if (law.p_bend && *law.p_bend < 1 - level)
+  if (bends(law))
     text += fmt::format(", but not the same everywhere: {:.2f} .. {:.2f} from size to size", *least, *most);
   return text;
 }
@@ -153,7 +163,7 @@ std::string tenfold(const stats::PowerLaw& law, const stats::Trend& trend,
     text += low > 0 ? ", slower than in proportion" : ", hardly at all";
   else if (low > 1)
     text += ", faster than in proportion";
-  if (law.p_bend && *law.p_bend < 1 - level) {
+  if (bends(law)) {
     const auto steepest =
         static_cast<std::size_t>(std::max_element(law.local.begin(), law.local.end()) - law.local.begin());
     text += fmt::format("; that is an average, growth is steepest between {} and {}", sizes[steepest],
@@ -167,7 +177,10 @@ std::string growth_in_words(const GrowthComparison& c, const Over& over, std::si
   std::string text = fmt::format("In words: with ten times the {}, {} of {} {}, of {} it {}.", over.key,
                                  c.metric, c.baseline, tenfold(c.baseline_law, c.baseline_trend, over.sizes),
                                  c.candidate, tenfold(c.candidate_law, c.candidate_trend, over.sizes));
-  if (c.difference.p && c.difference.estimate)
+  // A difference of what the horizon made of them is none of theirs.
+  if (c.baseline_cut + c.candidate_cut > 0)
+    text += " Which of them grows faster cannot be told.";
+  else if (c.difference.p && c.difference.estimate)
     text += *c.difference.p < 1 - level ? fmt::format(" {} grows {}.", c.candidate,
                                                       *c.difference.estimate > 0 ? "faster" : "more slowly")
                                         : " These seeds show no difference in growth.";
