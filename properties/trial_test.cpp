@@ -338,6 +338,61 @@ TEST(Trial, FaultyProgramsAreFound) {
   }
 }
 
+TEST(Trial, WhatIsAskedOneByOneIsShrunkAndComesAgain) {
+  if (!has_python()) GTEST_SKIP() << "no python3 here";
+  const OutsideResult result = asked("dry-bucket", "bucket");
+  const auto row = std::find_if(result.rows.begin(), result.rows.end(),
+                                [](const VerdictRow& r) { return r.invariant->id == "budget-conserved"; });
+  ASSERT_NE(row, result.rows.end());
+  EXPECT_EQ(row->note, "");
+  EXPECT_THAT(row->counterexample.shrunk, testing::HasSubstr(": a retry is refused (attempt"));
+  EXPECT_NE(row->counterexample.shrunk, row->counterexample.unshrunk);
+  EXPECT_NE(row->counterexample.token, "");
+}
+
+// The time of the attempts, and a header, before a limit of time that leaves room for them.
+TEST(Trial, ALimitOfTimeHidesNoHistory) {
+  Contract promise = hinted(full_jitter());
+  promise.elapsed = Duration::s(120);
+  static const auto in_time = [](const Attempt& a, Decision d) {
+    const Duration next = a.finished - a.call_started + d.delay();
+    return !d.stops() && next > Duration::s(120) ? Decision::stop(Stop::deadline) : d;
+  };
+  const Ids sticky = found(promise, [](Notes&, Notes& call, const Attempt& a, Rng&) {
+    call.last = std::max(call.last, a.outcome.retry_after.value_or(Duration{}));
+    if (call.last > Duration::s(60)) return Decision::stop(Stop::deadline);
+    return in_time(a, wait_or_stop(a.number, call.last));
+  });
+  EXPECT_THAT(sticky, testing::Contains("delay-in-bounds"));
+}
+
+// A loop whose caller sees the first error, and one that sends once more after it was cancelled.
+struct LoopOf {
+  bool first_error = false, sends_after = false;
+  Outcome run(Clock& clock, Transport& transport) {
+    std::optional<Outcome> first;
+    for (int attempt = 1;; ++attempt) {
+      const Outcome outcome = transport.send();
+      if (!first) first = outcome;
+      if (outcome.status.succeeded()) return outcome;
+      if (attempt == 4) return first_error ? *first : outcome;
+      if (clock.sleep_unless_cancelled(Duration::s(1))) continue;
+      return sends_after ? transport.send() : outcome;
+    }
+  }
+  Contract contract() const {
+    Contract c = constant(Duration::s(1));
+    c.max_attempts = 4;
+    return c;
+  }
+  friend std::string to_string(const LoopOf&) { return "loop"; }
+};
+TEST(Trial, LoopsThatHandOnTheWrongErrorOrDoNotHearTheirCaller) {
+  EXPECT_EQ(failing(check(subject_of("trial", LoopOf{}))), Ids{});
+  EXPECT_EQ(failing(check(subject_of("trial", LoopOf{true, false}))), Ids{"survives"});
+  EXPECT_EQ(failing(check(subject_of("trial", LoopOf{false, true}))), Ids{"cancel-prompt"});
+}
+
 TEST(Trial, UnusualProgramsAreNotAccused) {
   if (!has_python()) GTEST_SKIP() << "no python3 here";
   const std::vector<std::array<const char*, 2>> right{{"right", "full"},

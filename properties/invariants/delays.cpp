@@ -6,7 +6,6 @@
 
 #include "policies/retry_after.hpp"
 #include "properties/bounds.hpp"
-#include "properties/header.hpp"
 #include "properties/observe.hpp"
 #include "properties/walk.hpp"
 
@@ -42,8 +41,12 @@ Complaint seen_by_the_caller(const Subject& subject, const Case& c) {
   const std::int64_t succeeds = 1 + static_cast<std::int64_t>(pick(c, 0, 8));
   Surroundings around;
   const Status failure = retryable(subject);
+  // Of several kinds, so that the last one is known from the others.
+  const std::array others{Status::http(503), Status::http(500), Status::http(429)};
   around.answer = [&](std::int64_t n, Instant) {
-    return Scripted{{n < succeeds ? failure : Status::http(200)}, Duration::ms(1)};
+    const Status other = others.at(pick(c, 30 + static_cast<std::size_t>(n), others.size()));
+    const bool repeated = !subject.contract.retry_on || subject.contract.retry_on->contains(other);
+    return Scripted{{n >= succeeds ? Status::http(200) : repeated ? other : failure}, Duration::ms(1)};
   };
   const Observed trace = observe(subject, c, around);
   if (trace.endless) return "the loop does not end";
@@ -115,22 +118,33 @@ Finding capped(const Subject& subject, const Trial& trial) {
 struct History {
   Duration lasts = {};         // every attempt
   std::int64_t hinted_at = 0;  // the attempt with the header; 0: none
+  std::string_view header = {};
 };
 
 History history_of(const Subject& subject, const Case& c) {
   const Contract& contract = subject.contract;
-  if (contract.elapsed || contract.deadline || c.attempt > dense_to) return {};
+  if (c.attempt > dense_to) return {};
+  // Calls that run out of time on the way show nothing.
+  const Duration limit =
+      std::min(contract.elapsed.value_or(Duration::max()), contract.deadline.value_or(Duration::max()));
   const std::array lengths{Duration::us(1'500), Duration::ms(400), Duration::s(7), Duration::s(2'400)};
   switch (pick(c, 20, 3)) {
     case 1:
-      return {lengths.at(pick(c, 21, lengths.size()))};
+      return {std::min(limit / 50, lengths.at(pick(c, 21, lengths.size())))};
     case 2:
       // A chained delay goes on from one of its own.
-      if (chained(contract) || c.attempt < 2 || !harmless_header(contract)) return {};
-      return {{}, 1 + static_cast<std::int64_t>(pick(c, 22, static_cast<std::size_t>(c.attempt - 1)))};
+      if (!chained(contract) && c.attempt > 1 && contract.retry_after) break;
+      return {};
     default:
       return {};
   }
+  const Duration most = std::min({contract.retry_after_max.value_or(Duration::max()),
+                                  contract.timer_max.value_or(Duration::max()), limit / 4});
+  return {{},
+          1 + static_cast<std::int64_t>(pick(c, 22, static_cast<std::size_t>(c.attempt - 1))),
+          most >= Duration::s(7)   ? "7"
+          : most >= Duration::s(1) ? "1"
+                                   : "0"};
 }
 
 // The call that the case means, after this history.
@@ -138,11 +152,11 @@ Walk walk(const Subject& subject, const Case& c, const History& past) {
   if (past.lasts == Duration{} && past.hinted_at == 0) return walk(subject, c);
   const Status usual = Status::http(503);
   const bool speaks_http = !subject.contract.retry_on || subject.contract.retry_on->contains(usual);
-  return drive(subject, c, c.attempt, {[&](std::int64_t n, Instant now) -> Scripted {
-                 if (n != past.hinted_at) return {{retryable(subject)}, past.lasts};
-                 const std::string_view header = *harmless_header(subject.contract);
-                 return {{speaks_http ? usual : retryable(subject), parse_retry_after(header, now), header}};
-               }});
+  return drive(
+      subject, c, c.attempt, {[&](std::int64_t n, Instant now) -> Scripted {
+        if (n != past.hinted_at) return {{retryable(subject)}, past.lasts};
+        return {{speaks_http ? usual : retryable(subject), parse_retry_after(past.header, now), past.header}};
+      }});
 }
 
 Finding in_bounds(const Subject& subject, const Trial& trial) {
@@ -158,8 +172,8 @@ Finding in_bounds(const Subject& subject, const Trial& trial) {
         std::string text = fmt::format("after attempt {}", c.attempt);
         if (past.lasts != Duration{}) text += fmt::format(", each of {},", to_string(past.lasts));
         if (past.hinted_at != 0)
-          text += fmt::format(", the {}. of which had brought Retry-After '{}',", past.hinted_at,
-                              *harmless_header(subject.contract));
+          text +=
+              fmt::format(", the {}. of which had brought Retry-After '{}',", past.hinted_at, past.header);
         return fmt::format("{} the delay is {}, {}", text, to_string(step->decision.delay()),
                            outside(*support));
       },

@@ -16,7 +16,7 @@ namespace {
 using Complaint = std::optional<std::string>;
 
 // Failures of one kind, or of a new kind each time, some with a header: all of them count.
-Walk of_any_kind(const Subject& subject, const Case& c) {
+Walk of_any_kind(const Subject& subject, const Case& c, std::vector<std::int64_t>& with_header) {
   std::vector<Status> kinds;
   for (const Status s :
        {Status::http(503), Status::http(429), Status::http(500), Status::grpc(14),
@@ -33,6 +33,7 @@ Walk of_any_kind(const Subject& subject, const Case& c) {
                  if (header && outcome.status.kind() == Status::Kind::http && pick(c, place + 2000, 3) == 1) {
                    outcome.retry_after = parse_retry_after(*header, now);
                    outcome.retry_after_text = *header;
+                   with_header.push_back(n);
                  }
                  return Scripted{outcome};
                }});
@@ -53,7 +54,8 @@ Finding attempts_exact(const Subject& subject, const Trial& trial) {
         // repeat.
         const bool any_kind =
             pick(c, 0, 2) == 1 && c.attempt <= dense_to && (kinds_are_promised || !subject.loop);
-        const Walk done = any_kind ? of_any_kind(subject, c) : walk(subject, c);
+        std::vector<std::int64_t> with_header;
+        const Walk done = any_kind ? of_any_kind(subject, c, with_header) : walk(subject, c);
         if (done.steps.empty()) return {};
         const Step& end = done.steps.back();
         repeats = repeats || done.steps.size() > 1;
@@ -63,8 +65,10 @@ Finding attempts_exact(const Subject& subject, const Trial& trial) {
         }
         if (!end.decision.stops()) {
           if (end.attempt < most || done.raised) return {};
-          return fmt::format("attempt {}{} is not the last, although {} are promised", end.attempt,
-                             any_kind ? ", after failures of one kind or several," : "", most);
+          const std::string with =
+              with_header.empty() ? "" : fmt::format(", with Retry-After at {},", ranges(with_header, 6));
+          return fmt::format("attempt {}{}{} is not the last, although {} are promised", end.attempt,
+                             any_kind ? ", after failures of one kind or several," : "", with, most);
         }
         const Stop why = end.decision.why();
         refuses = refuses || why == Stop::not_retryable;

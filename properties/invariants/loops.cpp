@@ -74,10 +74,13 @@ Finding cancel_prompt(const Subject& subject, const Trial& trial) {
     const Observed trace = observe(subject, c, around);
     if (!trace.cancelled || trace.raised) return {};
     const Duration late = trace.returned - *trace.cancelled;
-    const auto later = std::count_if(trace.sent.begin(), trace.sent.end(), [&](const Sent& sent) {
-      return sent.started > *trace.cancelled + prompt;
-    });
     const Slept& during = trace.slept[around.cancelled_sleep - 1];
+    // A sleep that was broken off has told of the cancellation: nothing at all is sent after it.
+    // One of no length may have ended by itself.
+    const bool told = during.ended == *trace.cancelled && during.ended - during.started >= Duration::us(1);
+    const auto later = std::count_if(trace.sent.begin(), trace.sent.end(), [&](const Sent& sent) {
+      return told ? sent.started >= *trace.cancelled : sent.started > *trace.cancelled + prompt;
+    });
     const Duration into = *trace.cancelled - during.started;
     if (later > 0)
       return fmt::format("cancelled {} into a wait after attempt {}, it sends {} times more", to_string(into),
