@@ -93,19 +93,19 @@ TEST(Growth, DrawnPoliciesHaveIntervals) {
   for (const auto& step : c.steps) EXPECT_TRUE(step.interval.has_value());
 }
 
-// Ten clients always end, a thousand do not within 3 s: a time is never below 0, and what the horizon cuts
-// off says nothing of which grows faster.
+// Of five storms of 1000 clients some end within the minute: Fieller's set of the ratio reaches below 0,
+// where no time lies. And what the horizon cuts off says nothing of which grows faster.
 TEST(Growth, TheHorizonIsNoGrowth) {
   GrowthRequest request = by_hand("completion_s");
   request.baseline = *find_policy("full-jitter", {});
   request.candidates = {*find_policy("decorrelated", {})};
-  request.scenarios = {*scenarios_over("outage-then-limit", {"horizon=3s"}, {"clients", {10, 200, 1000}})};
-  request.over = {"clients", {10, 200, 1000}};
-  request.seeds = {1, 2};
+  request.scenarios = {*scenarios_over("outage-then-limit", {}, {"clients", {200, 1000, 2000}})};
+  request.over = {"clients", {200, 1000, 2000}};
+  request.seeds = {1, 2, 3, 4, 5};
   const auto report = grow(request);
   ASSERT_TRUE(report);
   const GrowthComparison& c = report->comparisons[0];
-  ASSERT_GT(c.baseline_cut, 0u);
+  ASSERT_GT(c.candidate_cut, 0u);
   for (const auto& step : c.steps) EXPECT_GE(step.interval.value_or(stats::Interval{}).low, -1);
   const std::string words = growth_text(growth_rows(*report));
   EXPECT_NE(words.find("cannot be told"), std::string::npos) << words;
