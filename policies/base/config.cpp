@@ -261,6 +261,10 @@ std::optional<std::int64_t> Reader::integer(std::string_view key) {
   const Value* value = any(key);
   if (value == nullptr) return std::nullopt;
   if (const auto* integer = std::get_if<std::int64_t>(&value->data)) return *integer;
+  if (std::holds_alternative<double>(value->data)) {
+    fail(value->where, fmt::format("'{}' must be a whole number, without point or exponent", key));
+    return std::nullopt;
+  }
   wrong_kind(key, *value, "a whole number");
   return std::nullopt;
 }

@@ -43,7 +43,7 @@ TEST(Config, TellsEveryMistakeWithItsPlace) {
             "p.toml:3:7: error: 'cap': '5 parsecs' is not a duration: unknown unit 'parsecs'\n"
             "  hint: write a number and one of ns us ms s m h, for example \"100ms\"\n"
             "p.toml:4:10: error: 'factor' must be a number, not a text\n"
-            "p.toml:5:16: error: 'max_attempts' must be a whole number, not a number\n"
+            "p.toml:5:16: error: 'max_attempts' must be a whole number, without point or exponent\n"
             "p.toml:6:14: error: 'idempotent' must be true or false, not a text\n"
             "p.toml:7:3: error: unknown key 'jiter', did you mean 'jitter'?\n"
             "  hint: known: base, cap, factor, idempotent, jitter, max_attempts, name\n");

@@ -38,8 +38,7 @@ std::string to_string(const Errors&);  // each ends with a newline; beyond 100 o
 
 // A text for a log in which a CI server looks for commands to itself: what it would obey loses its first
 // character to an escape, "\x3a:error::..". GitHub obeys a line that begins with :: (after blanks) and ##[
-// anywhere, Azure
-// ##vso[, TeamCity ##teamcity[. All else stays as it is.
+// anywhere, Azure ##vso[, TeamCity ##teamcity[. All else stays as it is.
 std::string inert(std::string_view text);
 
 inline tl::unexpected<Errors> failure(Where where, std::string message, std::string hint = {}) {
