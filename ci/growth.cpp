@@ -146,8 +146,9 @@ std::string tenfold(const stats::PowerLaw& law, const stats::Trend& trend,
                     const std::vector<std::int64_t>& sizes) {
   if (trend.direction == stats::Direction::level) return "does not change";
   if (law.status == stats::Status::undefined)
-    return fmt::format("{} from {:.4g} at {} to {:.4g} at {}, and is 0 in some runs", moves(trend.direction),
-                       trend.means.front(), sizes.front(), trend.means.back(), sizes.back());
+    return fmt::format("{} from {} at {} to {} at {}, and is 0 in some runs", moves(trend.direction),
+                       mean_text(trend.means.front()), sizes.front(), mean_text(trend.means.back()),
+                       sizes.back());
   const double low = law.interval ? law.interval->low : law.exponent,
                high = law.interval ? law.interval->high : law.exponent;
   std::string text = fmt::format("becomes {:.3g} times as large", std::pow(10, law.exponent));
@@ -174,9 +175,12 @@ std::string tenfold(const stats::PowerLaw& law, const stats::Trend& trend,
 
 // The sentence of a comparison: how each policy grows, whether they differ, and what the horizon hides.
 std::string growth_in_words(const GrowthComparison& c, const Over& over, std::size_t seeds) {
-  std::string text = fmt::format("In words: with ten times the {}, {} of {} {}, of {} it {}.", over.key,
-                                 c.metric, c.baseline, tenfold(c.baseline_law, c.baseline_trend, over.sizes),
-                                 c.candidate, tenfold(c.candidate_law, c.candidate_trend, over.sizes));
+  const auto lawless = [](const stats::PowerLaw& law) { return law.status == stats::Status::undefined; };
+  const bool none = lawless(c.baseline_law) && lawless(c.candidate_law);
+  std::string text =
+      fmt::format("In words: with {} {}, {} of {} {}, of {} it {}.", none ? "more" : "ten times the",
+                  over.key, c.metric, c.baseline, tenfold(c.baseline_law, c.baseline_trend, over.sizes),
+                  c.candidate, tenfold(c.candidate_law, c.candidate_trend, over.sizes));
   // A difference of what the horizon made of them is none of theirs.
   if (c.baseline_cut + c.candidate_cut > 0)
     text += " Which of them grows faster cannot be told.";
@@ -291,8 +295,8 @@ std::string growth_text(const std::vector<GrowthRow>& rows) {
     text += fmt::format("  {:>10} {:>11} {:>11} {:>10}   95 % interval\n", row.key, "baseline", "candidate",
                         "effect");
     for (const GrowthPoint& point : row.points) {
-      text += fmt::format("  {:>10} {:>11.5g} {:>11.5g} {:>10}   {}\n", point.size, point.baseline,
-                          point.candidate, share_text(point.effect),
+      text += fmt::format("  {:>10} {:>11} {:>11} {:>10}   {}\n", point.size, mean_text(point.baseline),
+                          mean_text(point.candidate), share_text(point.effect),
                           point.low ? share_text(point.low) + " .. " + share_text(point.high) : "-");
     }
     for (const std::string& law : row.laws) text += wrapped(law, 2);

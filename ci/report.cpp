@@ -130,6 +130,10 @@ std::string share_text(std::optional<double> share) {
 
 std::string p_text(double p) { return p < 1e-9 ? "p < 1e-9" : fmt::format("p = {:.2g}", p); }
 
-std::string mean_text(std::optional<double> value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
+std::string mean_text(std::optional<double> value) {
+  if (!value) return "-";
+  const double size = std::abs(*value);
+  return size >= 1e3 && size < 1e9 ? fmt::format("{:.0f}", *value) : fmt::format("{:.4g}", *value);
+}
 
 }  // namespace retrygate::ci

@@ -224,7 +224,7 @@ std::vector<CheckBlock> check_blocks(const Report&);
 std::string share_text(std::optional<double> share);  // "+6.2 %"; "-" when there is none
 // "p = 0.031"; "p < 1e-9" where the digits would only distract, and never "p = 0".
 std::string p_text(double p);
-// Four significant digits; "-" when there is none.
+// Four significant digits, but a thousand and more to the unit, without an exponent; "-" when there is none.
 std::string mean_text(std::optional<double> value);
 
 }  // namespace retrygate::ci

@@ -65,6 +65,15 @@ TEST(Report, TextStaysWithinEightyColumnsAndEndsWithTheVerdict) {
 }
 
 // Columns stand below each other whatever the names and units; what is too wide for one line has two.
+TEST(Report, MeansAreReadWithoutAnExponent) {
+  EXPECT_EQ(mean_text(std::nullopt), "-");
+  EXPECT_EQ(mean_text(4.76512), "4.765");
+  EXPECT_EQ(mean_text(1198.76), "1199");
+  EXPECT_EQ(mean_text(-14318.4), "-14318");
+  EXPECT_EQ(mean_text(1182483.7), "1182484");
+  EXPECT_EQ(mean_text(0), "0");
+}
+
 TEST(Report, ColumnsAreAlignedWhateverStandsInThem) {
   const auto lines = [](const std::string& metric, const std::string& unit, double effect) {
     Report report = sample();
