@@ -68,9 +68,8 @@ constexpr Term all_terms[] = {
      "The hypothesis \"not worse than the margin\" is rejected: its p, adjusted by Holm over all comparisons "
      "of the run, is at most 0.05."},
     {"inconclusive", "verdict of a comparison",
-     "Neither: the interval reaches across the margin. The report says about how many seeds would decide, 4 "
-     "times "
-     "in 5, if effect and spread stay as they are."},
+     "Neither: the interval reaches across the margin. The report says about how many seeds would decide, "
+     "4 times in 5, if effect and spread stay as they are."},
     {"?", "verdict of a comparison", "Inconclusive, in the tables of a report."},
     {"changed", "verdict of a comparison",
      "Equivalence was asked for, and the candidate is better by more than the margin: a failure, too."},

@@ -144,11 +144,13 @@ std::string http_date(Instant t, DateForm form) {
   return fmt::format("{}, {:02} {} {:04} {} GMT", days.at(weekday_at), of_month, month_name, in_year, clock);
 }
 
+Duration longest_header(const Contract& c) {
+  return std::min(c.retry_after_max.value_or(Duration::max()), c.timer_max.value_or(Duration::max()));
+}
+
 std::optional<std::string_view> harmless_header(const Contract& c) {
   if (!c.retry_after) return std::nullopt;
-  const Duration most =
-      std::min(c.retry_after_max.value_or(Duration::max()), c.timer_max.value_or(Duration::max()));
-  return c.elapsed || c.deadline || most < Duration::s(1) ? "0" : "1";
+  return c.elapsed || c.deadline || longest_header(c) < Duration::s(1) ? "0" : "1";
 }
 
 Heeded heeded(const Contract& c, Duration asked, const Support& own) {

@@ -31,6 +31,8 @@ inline constexpr std::array<std::string_view, 13> malformed_headers{"1.5",
                                                                     "3, 5",
                                                                     "Wed, 99 Foo 2026 07:28:00 GMT"};
 
+// The longest wait that a header may ask for: beyond it the contract lets a policy clip, ignore or end.
+Duration longest_header(const Contract&);
 // One that this contract gives a policy no reason to end the call for, nor to run out of time.
 std::optional<std::string_view> harmless_header(const Contract&);
 

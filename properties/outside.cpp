@@ -474,8 +474,7 @@ class Plan {
     std::vector<Lane> lanes;
     if (contract_.elapsed || contract_.deadline) return lanes;  // see time_limits
     for (int i = 0; i < 4; ++i) {
-      for (const Duration lasts :
-           {Duration::us(1'500), Duration::ms(400), Duration::s(7), Duration::s(2'400)})
+      for (const Duration lasts : attempt_lengths)
         add(lanes, {Errand{8, [=, this](std::int64_t, Instant) {
                              Ending e{failure_};
                              e.lasts = lasts;

@@ -1,6 +1,7 @@
 // Drives a policy through the attempts of a call, on virtual time that passes as the policy asks.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -33,6 +34,10 @@ bool never_arrived(Status);
 // what load balancers and content networks have made up.
 const std::vector<Status>& successes_of_http();
 const std::vector<Status>& failures_of_http();
+
+// How long attempts take that take their time: which is no part of the delay after them.
+inline constexpr std::array attempt_lengths{Duration::us(1'500), Duration::ms(400), Duration::s(7),
+                                            Duration::s(2'400)};
 
 struct Step {
   std::int64_t attempt = 1;

@@ -105,8 +105,7 @@ constexpr ShownMethod methods_shown[] = {
     {"constant difference",
      "Random numbers were drawn, yet all n seeds show the same difference. At most 1 - 0.05^(1/n) of seeds "
      "can differ (95 %); it is decided by the difference from 59 seeds on, where that share is below 5 %, "
-     "and "
-     "of what is counted only if as many seeds, each off by 1, fit into the margin (a margin that is met "
+     "and of what is counted only if as many seeds, each off by 1, fit into the margin (a margin that is met "
      "exactly is a question about seeds)."},
     {"few seeds differ",
      "All seeds but a few (fewer than 10, and less than half) show one and the same difference: too few to "

@@ -31,8 +31,7 @@ constexpr std::string_view a004 =
 constexpr std::string_view comparison_003 =
     "'the same failures for all', 1.02 attempts on average, p95 of 20 ms 'at no cost', backoff no worse: one "
     "stream is shared, outages are passed over. Corrected: 1.20 and 1.24 attempts, p95 260 and 194 ms, and "
-    "the "
-    "fixed interval succeeds more often under 200 of 200 seeds";
+    "the fixed interval succeeds more often under 200 of 200 seeds";
 
 Limits storm() { return attempts(12); }
 

@@ -6,6 +6,7 @@
 
 #include "policies/retry_after.hpp"
 #include "properties/bounds.hpp"
+#include "properties/header.hpp"
 #include "properties/observe.hpp"
 #include "properties/walk.hpp"
 
@@ -127,10 +128,9 @@ History history_of(const Subject& subject, const Case& c) {
   // Calls that run out of time on the way show nothing.
   const Duration limit =
       std::min(contract.elapsed.value_or(Duration::max()), contract.deadline.value_or(Duration::max()));
-  const std::array lengths{Duration::us(1'500), Duration::ms(400), Duration::s(7), Duration::s(2'400)};
   switch (pick(c, 20, 3)) {
     case 1:
-      return {std::min(limit / 50, lengths.at(pick(c, 21, lengths.size())))};
+      return {std::min(limit / 50, attempt_lengths.at(pick(c, 21, attempt_lengths.size())))};
     case 2:
       // A chained delay goes on from one of its own.
       if (!chained(contract) && c.attempt > 1 && contract.retry_after) break;
@@ -138,8 +138,7 @@ History history_of(const Subject& subject, const Case& c) {
     default:
       return {};
   }
-  const Duration most = std::min({contract.retry_after_max.value_or(Duration::max()),
-                                  contract.timer_max.value_or(Duration::max()), limit / 4});
+  const Duration most = std::min(longest_header(contract), limit / 4);
   return {{},
           1 + static_cast<std::int64_t>(pick(c, 22, static_cast<std::size_t>(c.attempt - 1))),
           most >= Duration::s(7)   ? "7"
