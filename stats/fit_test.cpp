@@ -43,6 +43,12 @@ TEST(LimitLaw, FarTails) {
                        std::sqrt(2) * std::erfc(std::sqrt(x / 18) * pi), 0.01);
 }
 
+// Of one value each the statistic is the same in both orders: nothing is as rare as to be evidence.
+TEST(CramerVonMisesTwoSample, OneValueEach) {
+  const std::vector one{1.0}, other{2.0};
+  EXPECT_EQ(cvm_two_sample(one, other, false, {}).p_limit, 1);
+}
+
 // Beyond every double, and at once: the tail of the first term is below 10^-43000.
 TEST(LimitLaw, TailsThatNoDoubleHolds) {
   EXPECT_EQ(weighted_chi_squares_sf(Weighting::anderson_darling, 1e5), 0);
