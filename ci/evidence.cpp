@@ -51,7 +51,7 @@ Storm binned(const Scenario& scenario, std::uint64_t seed, const std::vector<Rec
         counts.failed.resize(bin + 1);
       }
       ++counts.sent[bin];
-      counts.failed[bin] += row.outcome.status.succeeded() ? 0 : 1;
+      counts.failed[bin] += row.end && !row.outcome.status.succeeded() ? 1 : 0;
     }
     storm.arms.push_back(std::move(counts));
   }

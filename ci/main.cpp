@@ -278,7 +278,8 @@ void add_sim(CLI::App& app, Run& run) {
                      "part i of n of the seeds, for example 2/4; `merge` joins the parts");
   command.add_option(
       "--trace", into->trace,
-      "write every attempt of one policy and one seed to this CSV file, as `check --trace` reads it");
+      "write every attempt of one policy and one seed to this CSV file: when it was sent, reached the "
+      "server and ended, and how; `check --trace` reads it");
   progress_option(command, into->progress);
   command.callback([into, &run] { run.code = simulate(*into, *run.crew); });
 }

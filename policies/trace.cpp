@@ -12,6 +12,8 @@ namespace {
 
 using Row = Csv::Row;
 
+bool under_way(const TracedAttempt& attempt) { return attempt.ended == Instant::never(); }
+
 struct Line {
   std::string client, call;
   TracedAttempt attempt;
@@ -39,14 +41,20 @@ std::vector<Line> read_lines(Csv& csv) {
       csv.fail(a.where, fmt::format("'{}' is no attempt number", row[*attempt].text),
                "the first try is attempt 1");
     a.number = n.value_or(0);
-    const auto starts = csv.read(row, *start), ends = csv.read(row, *end);
+    const auto starts = csv.read(row, *start);
     a.started = Instant{starts.value_or(Duration{})};
+    const Csv::Cell& outcome =
+        error && !row[*error].text.empty() ? row[*error] : row[status ? *status : *error];
+    if (row[end->index].text.empty() && outcome.text.empty()) {
+      a.ended = Instant::never();
+      lines.push_back(std::move(line));
+      continue;
+    }
+    const auto ends = csv.read(row, *end);
     a.ended = Instant{ends.value_or(Duration{})};
     if (starts && ends && *ends < *starts)
       csv.fail(row[end->index].where, fmt::format("this attempt ends ({}) before it starts ({})",
                                                   to_string(a.ended), to_string(a.started)));
-    const Csv::Cell& outcome =
-        error && !row[*error].text.empty() ? row[*error] : row[status ? *status : *error];
     if (const auto parsed = parse_status(outcome.text))
       a.status = *parsed;
     else
@@ -71,7 +79,8 @@ std::vector<Line> read_lines(Csv& csv) {
   return lines;
 }
 
-// What followed each attempt, from the times.
+// What followed each attempt, from the times. One that has not ended is not kept: that it was sent is what
+// followed the one before it.
 void follow(TracedCall& call, Instant recording_ends, Duration patience, Csv& csv) {
   auto& all = call.attempts;
   // Stable: of attempts that are there twice the second one is the mistake.
@@ -92,10 +101,11 @@ void follow(TracedCall& call, Instant recording_ends, Duration patience, Csv& cs
       all[i].followed = Followed{false, all[i + 1].started - all[i].ended, std::nullopt};
     } else if (all[i].status.succeeded()) {
       all[i].followed = Followed{true, {}, Stop::success};
-    } else if (recording_ends - all[i].ended > patience) {
+    } else if (!under_way(all[i]) && recording_ends - all[i].ended > patience) {
       all[i].followed = Followed{true, {}, std::nullopt};
     }
   }
+  if (under_way(all.back())) all.pop_back();
 }
 
 }  // namespace
@@ -107,7 +117,8 @@ Result<Trace> parse_trace(std::string_view text, const std::string& source, Dura
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   Instant recording_ends;
   for (Line& line : read_lines(csv)) {
-    recording_ends = std::max(recording_ends, line.attempt.ended);
+    recording_ends =
+        std::max(recording_ends, under_way(line.attempt) ? line.attempt.started : line.attempt.ended);
     const auto [place, fresh] = places.try_emplace({line.client, line.call}, trace.calls.size());
     if (fresh) trace.calls.push_back({line.client, line.call, {}});
     trace.calls[place->second].attempts.push_back(std::move(line.attempt));
@@ -117,7 +128,9 @@ Result<Trace> parse_trace(std::string_view text, const std::string& source, Dura
   for (TracedCall& call : trace.calls) {
     if (readable) follow(call, recording_ends, patience, csv);
   }
-  if (errors.empty() && trace.calls.empty()) csv.fail({source, 0, 0}, "no attempt is recorded here");
+  std::erase_if(trace.calls, [](const TracedCall& call) { return call.attempts.empty(); });
+  if (errors.empty() && trace.calls.empty())
+    csv.fail({source, 0, 0}, "no attempt that ended is recorded here");
   if (!errors.empty()) return tl::unexpected(std::move(errors));
   return trace;
 }

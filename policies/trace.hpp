@@ -44,6 +44,7 @@ struct Trace {
 //   start end                      durations with a unit since the start of the recording ("1.5s"), or
 //   start_s end_s                  seconds as decimal numbers, to the nearest nanosecond (1.5, 1e-05), or
 //   start_ns end_ns                whole numbers
+//                                  An attempt without end and status was under way when the recording ended.
 //   status                         200, UNAVAILABLE, timeout ...; or `error` for the transport errors
 //   retry_after                    the header as sent, empty for none (optional)
 //   idempotent                     true or false (optional)

@@ -48,6 +48,24 @@ TEST(Trace, ReadsCallsAndWhatFollowedEachAttempt) {
   EXPECT_EQ(trace->calls[2].attempts[0].idempotent, std::nullopt);
 }
 
+// It says what followed the attempt before it, and nothing else.
+TEST(Trace, AnAttemptUnderWayAtTheEnd) {
+  const std::string header = "client,call,attempt,start,end,status\n";
+  const auto trace = parse_trace(header + "a,1,1,0s,1s,503\na,1,2,3s,,\nb,1,1,0s,,\nc,1,1,0s,9s,200\n",
+                                 "t.csv", Duration::s(5));
+  ASSERT_TRUE(trace) << to_string(trace.error());
+  ASSERT_EQ(trace->calls.size(), 2U);
+  ASSERT_EQ(trace->calls[0].attempts.size(), 1U);
+  EXPECT_FALSE(trace->calls[0].attempts[0].followed->stopped);
+  EXPECT_EQ(trace->calls[0].attempts[0].followed->wait, Duration::s(2));
+  EXPECT_EQ(trace->calls[1].client, "c");
+  EXPECT_THAT(faults_of_trace(header + "b,1,1,0s,,\n"), HasSubstr("no attempt that ended"));
+  EXPECT_THAT(faults_of_trace(header + "a,1,1,0s,,\na,1,2,3s,4s,503\n"),
+              HasSubstr("t.csv:3:5: error: attempt 2 starts before attempt 1 has ended"));
+  EXPECT_THAT(faults_of_trace(header + "a,1,1,0s,,503\n"), HasSubstr("t.csv:2:10: error: "));
+  EXPECT_THAT(faults_of_trace(header + "a,1,1,0s,1s,\n"), HasSubstr("'' is no HTTP status"));
+}
+
 TEST(Trace, TimesInSecondsAndNanoseconds) {
   for (const char* text : {"client,call,attempt,start_s,end_s,error\na,1,1,0.000000001,2,dns\n",
                            "client,call,attempt,start_ns,end_ns,error\na,1,1,1,2000000000,dns\n"}) {
@@ -64,7 +82,7 @@ TEST(Trace, EveryFaultHasItsPlace) {
   EXPECT_THAT(faults_of_trace(""), HasSubstr("t.csv:1:1: error: an empty file"));
   EXPECT_THAT(faults_of_trace("client,call,start,end\n"),
               AllOf(HasSubstr("no column 'attempt'"), HasSubstr("no column 'status'")));
-  EXPECT_THAT(faults_of_trace(header), HasSubstr("no attempt is recorded"));
+  EXPECT_THAT(faults_of_trace(header), HasSubstr("no attempt that ended is recorded"));
   EXPECT_THAT(faults_of_trace(header + "a,1,1,0s,1s\n"),
               HasSubstr("t.csv:2:1: error: this line has 5 cells, the header has 6"));
   EXPECT_THAT(faults_of_trace(header + "a,1,0,0s,1s,503\n"),

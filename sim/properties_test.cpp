@@ -86,25 +86,42 @@ TEST(Always, NothingIsLostAndNothingHappensBeforeItsCause) {
     RC_ASSERT(count(t.latencies_all) == t.succeeded + t.gave_up);
     RC_ASSERT(t.last_success.has_value() == (t.succeeded > 0));
     RC_ASSERT(t.last_end.has_value() == (t.succeeded + t.gave_up > 0));
-    RC_ASSERT(static_cast<std::int64_t>(trace.size()) <= t.sent);
-    RC_ASSERT(t.sent - static_cast<std::int64_t>(trace.size()) <= t.unfinished);
+    RC_ASSERT(static_cast<std::int64_t>(trace.size()) == t.sent);
     RC_ASSERT(t.duplicates == 0 || !s.idempotent);
     std::map<std::pair<std::uint32_t, std::uint32_t>, TraceRow> last;
-    std::int64_t successes = 0;
+    std::int64_t successes = 0, under_way = 0;
+    std::vector<std::int64_t> arrivals;
     for (const TraceRow& row : trace) {
-      RC_ASSERT(row.start <= row.end);
-      RC_ASSERT(row.end.since_start < s.horizon);
-      if (s.attempt_timeout != Duration::max()) RC_ASSERT(row.end - row.start <= s.attempt_timeout);
+      RC_ASSERT(row.start.since_start < s.horizon);
+      if (row.arrived) {
+        RC_ASSERT(row.start <= *row.arrived);
+        RC_ASSERT(row.arrived->since_start < s.horizon);
+        arrivals.push_back(row.arrived->since_start.ns());
+      }
+      if (row.end) {
+        RC_ASSERT(row.start <= *row.end);
+        RC_ASSERT(row.end->since_start < s.horizon);
+        if (s.attempt_timeout != Duration::max()) RC_ASSERT(*row.end - row.start <= s.attempt_timeout);
+        // A success is an answer to a request that came.
+        RC_ASSERT(!row.outcome.status.succeeded() || (row.arrived && *row.arrived <= *row.end));
+      } else {
+        ++under_way;
+      }
       const auto [before, first] = last.try_emplace({row.client, row.call}, row);
       RC_ASSERT(row.attempt == (first ? 1 : before->second.attempt + 1));
       if (!first) {
-        RC_ASSERT(row.start >= before->second.end);
+        RC_ASSERT(before->second.end.has_value());
+        RC_ASSERT(row.start >= *before->second.end);
         RC_ASSERT(!before->second.outcome.status.succeeded());
       }
       before->second = row;
-      successes += row.outcome.status.succeeded() ? 1 : 0;
+      successes += row.end && row.outcome.status.succeeded() ? 1 : 0;
     }
     RC_ASSERT(successes == t.succeeded);
+    RC_ASSERT(under_way <= t.unfinished);
+    RC_ASSERT(static_cast<std::int64_t>(arrivals.size()) == t.requests);
+    std::sort(arrivals.begin(), arrivals.end());
+    RC_ASSERT(busiest_window(arrivals, t.peaks[0].window) == t.peaks[0].most);
   });
 }
 

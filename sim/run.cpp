@@ -37,6 +37,12 @@ struct Live {
   std::uint32_t asked = 0;    // how often the policy has put the next send off
 };
 
+// When a request reached the server, of a run that is recorded.
+struct Arrived {
+  std::uint32_t client, call, attempt;
+  Instant at;
+};
+
 struct Second {
   std::int64_t attempts = 0, successes = 0;
 };
@@ -202,12 +208,7 @@ class Loop {
     if (measures_.latencies) t_.latencies = summary(m_.latencies);
     if (measures_.latencies_all) t_.latencies_all = summary(m_.latencies_all);
     if (measures_.recovery) t_.recovery = recovery();
-    if (trace_ != nullptr) {
-      std::sort(trace_->begin(), trace_->end(), [](const TraceRow& a, const TraceRow& b) {
-        return std::tie(a.start, a.client, a.call, a.attempt) <
-               std::tie(b.start, b.client, b.call, b.attempt);
-      });
-    }
+    if (trace_ != nullptr) finish_trace();
     return std::move(t_);
   }
 
@@ -489,9 +490,11 @@ class Loop {
       if (!success && !decision.stops()) delay = within(decision.delay());
     }
     if (!Plain) m_.live[w.slot].awaited = 0;
-    if (!Plain && trace_ != nullptr)
-      trace_->push_back(
-          {w.client, w.call, w.attempt, {Duration::ns(m_.live[w.slot].sent)}, {Duration::ns(end)}, outcome});
+    if (!Plain && trace_ != nullptr) {
+      TraceRow& row = (*trace_)[last_row_[w.slot]];
+      row.end = Instant{Duration::ns(end)};
+      row.outcome = outcome;
+    }
     if (watches_recovery_ && end >= fault_end_) {
       const auto i = static_cast<std::size_t>((end - fault_end_) / second);
       if (i >= m_.seconds.size()) m_.seconds.resize(i + 1);
@@ -589,6 +592,7 @@ class Loop {
     w.time = at + std::min(request_latency_.draw(rng).ns(), horizon_);
     if (Plain) return never;
     m_.live[w.slot].sent = at;
+    if (trace_ != nullptr) trace_send(w, at);
     if (lost(w, 0)) w.time = never;
     return leaves_of(w);
   }
@@ -720,6 +724,8 @@ class Loop {
   // w.attempt at `at`.
   [[gnu::always_inline]] bool serve(Wake& w, std::int64_t leaves, bool stray, std::int64_t& at) {
     ++t_.requests;
+    if (!Plain && trace_ != nullptr)
+      arrived_.push_back({w.client, w.call, w.attempt, {Duration::ns(w.time)}});
     if (measures_peaks_) peaks_.add(w.time);
     if (w.attempt > 1) {
       ++t_.retries;
@@ -820,6 +826,28 @@ class Loop {
 
   // ---- results ----
 
+  void trace_send(const Wake& w, std::int64_t at) {
+    if (w.slot >= last_row_.size()) last_row_.resize(m_.live.size());
+    last_row_[w.slot] = trace_->size();
+    trace_->push_back({w.client, w.call, w.attempt, {Duration::ns(at)}, {}, {}, {}});
+  }
+  // A request may arrive when its client is at a later attempt: arrivals meet their rows at the end.
+  void finish_trace() {
+    const auto by_attempt = [](const auto& a, const auto& b) {
+      return std::tie(a.client, a.call, a.attempt) < std::tie(b.client, b.call, b.attempt);
+    };
+    std::sort(trace_->begin(), trace_->end(), by_attempt);
+    std::sort(arrived_.begin(), arrived_.end(), by_attempt);
+    auto row = trace_->begin();
+    for (const Arrived& one : arrived_) {
+      while (by_attempt(*row, one)) ++row;
+      row->arrived = one.at;
+    }
+    std::sort(trace_->begin(), trace_->end(), [](const TraceRow& a, const TraceRow& b) {
+      return std::tie(a.start, a.client, a.call, a.attempt) < std::tie(b.start, b.client, b.call, b.attempt);
+    });
+  }
+
   // A sum of well mixed words: what happened counts, not in which order it was computed.
   void fold(std::uint64_t client, std::uint64_t call, std::uint64_t attempt, std::uint64_t a,
             std::uint64_t b) {
@@ -859,6 +887,8 @@ class Loop {
   const Scenario& s_;
   const Measures& measures_;
   std::vector<TraceRow>* trace_;
+  std::vector<std::size_t> last_row_;  // of the trace, by slot
+  std::vector<Arrived> arrived_;
   std::int64_t horizon_;
   Starts starts_;
   StreamKey policy_key_, gate_key_, network_key_, loss_key_, think_key_;
@@ -924,8 +954,9 @@ double estimated_bytes(const AnyPolicy& policy, const Scenario& s, const RunOpti
   if (!measures.retry_peaks.empty()) bytes += calls * attempts_per_call * (dense ? 2 : 16);
   bytes += calls * ((measures.latencies ? 8 : 0) + (measures.latencies_all ? 8 : 0));
   if (measures.duplicates && !s.idempotent) bytes += calls * 40;
-  constexpr double line_of_csv = 60;
-  if (options.trace != nullptr) bytes += calls * attempts_per_call * (2 * sizeof(TraceRow) + line_of_csv);
+  constexpr double line_of_csv = 70;
+  if (options.trace != nullptr)
+    bytes += calls * attempts_per_call * (2 * (sizeof(TraceRow) + sizeof(Arrived)) + line_of_csv);
   bytes += static_cast<double>(s.arrivals.starts.size() * sizeof(Arrivals::Start));
   return bytes;
 }

@@ -76,8 +76,10 @@ struct Totals {
 // One attempt of a recorded trace (design: columns of `sim --trace`).
 struct TraceRow {
   std::uint32_t client = 0, call = 0, attempt = 0;
-  Instant start, end;
-  Outcome outcome;
+  Instant start;                   // sent by its client
+  std::optional<Instant> arrived;  // at the server, behind the front; nothing if lost or beyond the horizon
+  std::optional<Instant> end;      // for its client; nothing if it is under way at the horizon
+  Outcome outcome;                 // of one that ended
 };
 
 // Tests compare the queues; users never choose.
@@ -88,7 +90,7 @@ struct RunOptions {
   std::string_view name = {};     // what messages call the policy; its definition when empty
   const Measures* measures = nullptr;  // everything that a metric without parameters reads, when absent
   std::vector<TraceRow>* trace =
-      nullptr;  // gets every finished attempt, sorted by start, client, call, attempt
+      nullptr;  // gets every attempt that was sent, sorted by start, client, call, attempt
   QueueKind queue = QueueKind::automatic;
 };
 

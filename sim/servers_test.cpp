@@ -84,7 +84,7 @@ TEST(Queue, OrderDecidesWhoWaits) {
                   order + "\" }]"),
          1, {.trace = &trace});
     std::vector<std::int64_t> all;
-    for (const TraceRow& row : trace) all.push_back(row.end.since_start.ns() / 1'000'000);
+    for (const TraceRow& row : trace) all.push_back(row.end->since_start.ns() / 1'000'000);
     return all;
   };
   EXPECT_EQ(ends("fifo"), (std::vector<std::int64_t>{100, 200, 300}));

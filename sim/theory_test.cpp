@@ -122,7 +122,7 @@ TEST(Theory, LittlesLaw) {
   std::vector<std::pair<std::int64_t, int>> events;
   for (const TraceRow& row : trace) {
     events.emplace_back(row.start.since_start.ns(), 1);
-    events.emplace_back(row.end.since_start.ns(), -1);
+    events.emplace_back(row.end->since_start.ns(), -1);
   }
   std::sort(events.begin(), events.end());
   int128 area = 0;

@@ -8,8 +8,10 @@
 
 namespace retrygate {
 
-// client,call,attempt,start,end,status,retry_after: one line per finished attempt, times with their unit
-// since the start of the run, Retry-After in seconds as in the header.
+// client,call,attempt,start,arrival,end,status,retry_after: one line for every attempt that was sent. Times
+// with their unit since the start of the run: when the client sent it, when it reached the server (empty if
+// it was lost on the way or would come after the horizon), when it ended for its client (empty, as is the
+// status, if it was under way at the horizon). Retry-After in seconds as in the header.
 std::string trace_csv(std::span<const TraceRow> rows);
 
 }  // namespace retrygate
