@@ -71,11 +71,20 @@ struct SampledPart {
   PartOfRun part;
 };
 
-// The part of this rank. Its trace is written, and that it was interrupted is said, on the way.
-Result<SampledPart> own_part(const SimOptions& options, const Crew& crew) {
+// What the options ask for.
+struct Plan {
+  std::vector<NamedPolicy> policies;
+  Scenario scenario;
+  std::vector<std::uint64_t> seeds;  // of this shard, for all ranks
+  Shard shard;
+  std::vector<std::string> metrics;
+};
+
+// Everything that can be wrong before anything is simulated.
+Result<Plan> understood(const SimOptions& options, const Crew& crew) {
   Errors errors;
-  const auto policies = find_policies(options.policies, "--policy", errors);
-  const auto scenario = keep(find_scenario(options.scenario, {"--scenario", 1, 1}, options.set), errors);
+  auto policies = find_policies(options.policies, "--policy", errors);
+  auto scenario = keep(find_scenario(options.scenario, {"--scenario", 1, 1}, options.set), errors);
   const auto seeds = keep(parse_seeds(options.seeds, {"--seeds", 1, 1}), errors);
   const auto shard = keep(parse_shard(options.shard, {"--shard", 1, 1}), errors);
   std::vector<std::string> ids = options.metrics;
@@ -91,12 +100,17 @@ Result<SampledPart> own_part(const SimOptions& options, const Crew& crew) {
     }
   }
   if (!errors.empty()) return tl::unexpected(std::move(errors));
-  const std::vector<std::uint64_t> sharded = seeds_of(seeds->values(), *shard);
+  return Plan{std::move(policies), std::move(*scenario), seeds_of(seeds->values(), *shard), *shard,
+              std::move(ids)};
+}
+
+// The part of this rank. Its trace is written, and that it was interrupted is said, on the way.
+Result<SampledPart> own_part(const Plan& plan, const SimOptions& options, const Crew& crew) {
   if (!options.trace.empty() && crew.rank() == 0) {
-    if (auto traced = write_trace(policies, *scenario, sharded, options.trace); !traced)
+    if (auto traced = write_trace(plan.policies, plan.scenario, plan.seeds, options.trace); !traced)
       return tl::unexpected(std::move(traced.error()));
   }
-  const std::vector<std::uint64_t> own = seeds_of(sharded, {crew.rank() + 1, crew.size()});
+  const std::vector<std::uint64_t> own = seeds_of(plan.seeds, {crew.rank() + 1, crew.size()});
   SweepOptions sweeping{options.threads, 0, {}, &interrupted};
   Result<SampleTable> table;
   {
@@ -104,13 +118,13 @@ Result<SampledPart> own_part(const SimOptions& options, const Crew& crew) {
     Progress progress(options.progress);
     if (progress.wanted() && crew.rank() == 0)  // as far as rank 0 is the others are, too
       sweeping.progress = [&](std::size_t done, std::size_t all) { progress(done, all); };
-    table = sweep(policies, {*scenario}, own, ids, sweeping);
+    table = sweep(plan.policies, {plan.scenario}, own, plan.metrics, sweeping);
   }
   if (!table) return tl::unexpected(std::move(table.error()));
   const std::size_t kept = table->cells.empty() ? 0 : table->cells[0].seeds.size();
   if (kept < own.size())
     fmt::print(stderr, "interrupted: {} of {} seeds are finished and kept\n", kept, own.size());
-  return SampledPart{std::move(*table), {*shard, kept == own.size()}};
+  return SampledPart{std::move(*table), {plan.shard, kept == own.size()}};
 }
 
 std::string written(const SampledPart& sampled, std::string_view format) {
@@ -124,22 +138,31 @@ std::string written(const SampledPart& sampled, std::string_view format) {
 }  // namespace
 
 ExitCode simulate(const SimOptions& options, Crew& crew) {
-  const Result<SampledPart> own = own_part(options, crew);
+  const Result<Plan> plan = understood(options, crew);
   const auto finish = [&](const SampledPart& sampled) {
     return worst({write_or_print(written(sampled, options.format), options.out),
                   sampled.part.complete ? ExitCode::pass : ExitCode::inconclusive});
   };
-  if (crew.size() == 1) return own ? finish(*own) : refuse(own.error());
+  if (crew.size() == 1) {
+    const auto own = plan.and_then([&](const Plan& p) { return own_part(p, options, crew); });
+    return own ? finish(*own) : refuse(own.error());
+  }
 
+  // Nobody begins what another rank already knows to be in vain.
+  const auto all_well = [&](const Gathered& all) {
+    fmt::print(stderr, "{}", all.errors);
+    return crew.agree(static_cast<int>(all.errors.empty() ? ExitCode::pass : ExitCode::usage)) == 0;
+  };
+  if (!all_well(gather_parts(crew, plan.map([](const Plan&) { return std::string(); }))))
+    return ExitCode::usage;
+  const Result<SampledPart> own = own_part(*plan, options, crew);
   // Parts of a rank are whole in themselves; only rank 0 knows of the shard.
   const Gathered all = gather_parts(crew, own.map([](const SampledPart& one) {
     return samples_json({one.table}, {{}, one.part.complete});
   }));
+  if (!all_well(all)) return ExitCode::usage;
   ExitCode code = ExitCode::pass;
-  if (!all.errors.empty()) {
-    fmt::print(stderr, "{}", all.errors);
-    code = ExitCode::usage;
-  } else if (crew.rank() == 0) {
+  if (crew.rank() == 0) {
     auto table = merge_samples(all.parts);
     code = table ? finish({std::move(*table), {own->part.shard, true}}) : refuse(table.error());
   }

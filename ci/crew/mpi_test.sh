@@ -49,5 +49,9 @@ expect 2 "on rank 1 of 3:" -n 1 "${good[@]}" : -n 1 "${good[@]}" --policy missin
 expect 2 "on rank 0 of 2:" -n 1 "${good[@]}" --policy missing.toml#p : -n 1 "${good[@]}"
 expect 2 "on rank 1 of 2:" -n 1 "${good[@]}" : -n 1 "${good[@]}" --unheard-of
 expect 2 "on rank 0 of 2:" -n 1 "${good[@]}" --unheard-of : -n 1 "${good[@]}"
+# Nobody simulates what rank 0 has no place for: the run itself would fail with other words.
+expect 2 "none/none.json" -n 2 "$retrygate_mpi" sim --policy fixed:base=1ns,max_attempts=100000000 --scenario outage-then-limit \
+  --threads 1 --out none/none.json
+! grep -q "within a second of virtual time" err.txt || fail "the ranks simulate before they look for a place for the result"
 expect 2 "these are not the policies" -n 1 "${good[@]}" : -n 1 "${good[@]}" --policy fixed
 expect 2 "share the work of \`sim\` alone" -n 2 "$retrygate_mpi" gate
