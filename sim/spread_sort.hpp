@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace retrygate {
@@ -20,23 +21,33 @@ class SpreadSort {
   // Puts the numbers of all parts in order into `to`, which has room for them. None is less than `least`, and
   // what lies above it has at most `bits` bits.
   void sort(Parts parts, T least, int bits, T* to) {
-    std::size_t count = 0;
-    for (const auto& part : parts) count += part.size();
+    const std::size_t count = count_of(parts);
     if (count <= crowd) {
       T* next = to;
       for (const auto& part : parts) next = std::copy(part.begin(), part.end(), next);
     } else {
-      distribute(parts, count, least, bits, to, 0);
+      bring_near(parts, count, least, bits, to, 0);
     }
     if (count > 1) insert_each(to, count);
+  }
+  // The first pass of that alone: numbers that differ in their leading bits are in order. Returns how many
+  // bits follow those.
+  int distribute(Parts parts, T least, int bits, T* to) {
+    return distribute(parts, count_of(parts), least, bits, to, 0);
   }
 
  private:
   static constexpr std::uint32_t crowd = 32;
   static constexpr int most_leading = 18;  // 1 MiB of places
 
+  static std::size_t count_of(Parts parts) {
+    std::size_t count = 0;
+    for (const auto& part : parts) count += part.size();
+    return count;
+  }
+
   // The numbers of one place follow those of the place before. `used` of ends_ belong to places further up.
-  void distribute(Parts parts, std::size_t count, T least, int bits, T* to, std::size_t used) {
+  int distribute(Parts parts, std::size_t count, T least, int bits, T* to, std::size_t used) {
     const int leading = std::min({bits, most_leading, static_cast<int>(std::bit_width(count))});
     const int shift = bits - leading;
     const std::size_t places = std::size_t{1} << leading;
@@ -49,17 +60,19 @@ class SpreadSort {
     for (const auto& part : parts) {
       for (const T number : part) ++ends[place(number)];
     }
-    std::uint32_t sum = 0, most = 0;
-    for (std::size_t i = 0; i < places; ++i) {
-      const std::uint32_t n = ends[i];
-      most = std::max(most, n);
-      ends[i] = sum;
-      sum += n;
-    }
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i < places; ++i) sum += std::exchange(ends[i], sum);
     for (const auto& part : parts) {
       for (const T number : part) to[ends[place(number)]++] = number;
     }
-    if (most <= crowd || shift == 0) return;
+    return shift;
+  }
+
+  // The same, and once more where many share a place.
+  void bring_near(Parts parts, std::size_t count, T least, int bits, T* to, std::size_t used) {
+    const int shift = distribute(parts, count, least, bits, to, used);
+    if (shift == 0) return;
+    const std::size_t places = std::size_t{1} << (bits - shift);
     std::uint32_t begin = 0;
     for (std::size_t i = 0; i < places; ++i) {
       const std::uint32_t end = ends_[used + i];
@@ -67,7 +80,7 @@ class SpreadSort {
         crowd_.assign(to + begin, to + end);
         const std::array<std::span<const T>, 1> all = {crowd_};
         const auto from = static_cast<std::uint64_t>(least) + (std::uint64_t{i} << shift);
-        distribute(all, crowd_.size(), static_cast<T>(from), shift, to + begin, used + places);
+        bring_near(all, crowd_.size(), static_cast<T>(from), shift, to + begin, used + places);
       }
       begin = end;
     }

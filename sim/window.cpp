@@ -9,38 +9,70 @@ namespace retrygate {
 
 void StampWindows::count() {
   if (cursors_.empty()) return;
-  const std::int64_t* const fresh = stamps_.data() + kept_;
-  std::int64_t most = 0;
+  constexpr std::ptrdiff_t several = 8;
+  std::int64_t* const fresh = stamps_.data() + kept_;
+  // Where the order within a place is open, a stamp may stand for any other of its place.
+  const std::int64_t slack = 2 * ((std::int64_t{1} << loose_.bits) - 1);
   for (Cursor& c : cursors_) {
     // The stamp that lies `most` places back follows by one place, unless the maximum rises.
-    const std::int64_t* back = fresh - c.most;
-    const std::int64_t* s = fresh;
-    for (constexpr std::ptrdiff_t several = 8; next_ - s >= several;) {
-      // Mostly it rises with all of them, while the width reaches back to the first stamps, or with none.
-      if (s[several - 1] - *back < c.width) {
-        s += several;
-        continue;
+    std::int64_t* back = fresh - c.most;
+    std::int64_t* s = fresh;
+    std::int64_t *back_ordered = back, *s_ordered = s;
+    while (s != next_) {
+      if (next_ - s >= several) {
+        // Mostly it rises with all of them, while the width reaches back to the first stamps, or with none.
+        if (s[several - 1] - *back < c.width - slack) {
+          s += several;
+          continue;
+        }
+        std::int64_t short_of = 0;
+        for (std::ptrdiff_t i = 0; i < several; ++i) short_of |= s[i] - back[i] - c.width - slack;
+        if (short_of >= 0) {
+          s += several;
+          back += several;
+          continue;
+        }
       }
-      std::int64_t short_of = 0;
-      for (std::ptrdiff_t i = 0; i < several; ++i) short_of |= s[i] - back[i] - c.width;
-      if (short_of >= 0) {
-        s += several;
-        back += several;
-        continue;
-      }
-      for (const std::int64_t* const end = s + several; s != end; ++s) back += *s - *back < c.width ? 0 : 1;
+      const std::ptrdiff_t n = std::min(several, next_ - s);
+      s_ordered = put_in_order(std::max(s, s_ordered), s + n);
+      back_ordered = put_in_order(std::max(back, back_ordered), back + n);
+      for (const std::int64_t* const end = s + n; s != end; ++s) back += *s - *back < c.width ? 0 : 1;
     }
-    for (; s != next_; ++s) back += *s - *back < c.width ? 0 : 1;
     c.most = next_ - back;
-    most = std::max(most, c.most);
   }
-  // The next stamps are compared with the last `most` ones.
-  const auto keep =
-      std::min(static_cast<std::size_t>(most), static_cast<std::size_t>(next_ - stamps_.data()));
+}
+
+// The next stamps are compared with the last `most` ones.
+void StampWindows::keep() {
+  std::int64_t most = 0;
+  for (const Cursor& c : cursors_) most = std::max(most, c.most);
+  const auto all = static_cast<std::size_t>(next_ - stamps_.data());
+  const std::size_t keep = std::min(static_cast<std::size_t>(most), all);
+  put_in_order(next_ - keep, next_);
+  loose_ = {};
   std::copy(next_ - keep, next_, stamps_.data());
   if (stamps_.size() < 2 * keep + at_once) stamps_.resize(2 * (2 * keep + at_once));
   kept_ = keep;
   write_on(stamps_, keep);
+}
+
+std::int64_t* StampWindows::put_in_order(std::int64_t* begin, std::int64_t* end) {
+  std::int64_t* const first = std::max(begin, stamps_.data() + loose_.begin);
+  std::int64_t* const last = stamps_.data() + loose_.end;
+  if (first >= std::min(end, last)) return std::max(begin, end);
+  const auto place = [&](std::int64_t stamp) { return (stamp - loose_.from) >> loose_.bits; };
+  std::int64_t* at = first;
+  while (at > stamps_.data() + loose_.begin && place(at[-1]) == place(*first)) --at;
+  while (at < std::min(end, last)) {
+    std::int64_t* const from = at;
+    const std::int64_t here = place(*from);
+    while (at < last && place(*at) == here) ++at;
+    if (std::is_sorted(from, at)) continue;
+    place_.assign(from, at);
+    const std::array<std::span<const std::int64_t>, 1> parts = {place_};
+    sort_.sort(parts, loose_.from + (here << loose_.bits), loose_.bits, from);
+  }
+  return std::max(at, end);
 }
 
 void StampWindows::write_on(std::vector<std::int64_t>& stamps, std::size_t from) {
@@ -49,7 +81,10 @@ void StampWindows::write_on(std::vector<std::int64_t>& stamps, std::size_t from)
 }
 
 void StampWindows::make_room() {
-  if (in_order_) return count();
+  if (in_order_) {
+    count();
+    return keep();
+  }
   const auto written = static_cast<std::size_t>(next_ - unordered_.data());
   unordered_.resize(2 * unordered_.size());
   write_on(unordered_, written);
@@ -57,6 +92,7 @@ void StampWindows::make_room() {
 
 void StampWindows::begin_unordered() {
   if (empty()) return;
+  put_in_order(stamps_.data() + loose_.begin, stamps_.data() + loose_.end);
   in_order_ = false;
   ordered_ = static_cast<std::size_t>(next_ - stamps_.data());
   if (unordered_.empty()) unordered_.resize(at_once);
@@ -71,7 +107,7 @@ void StampWindows::end_unordered(std::int64_t from, std::int64_t until) {
   // At least one place stays free.
   if (stamps_.size() <= stamps) stamps_.resize(2 * stamps);
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(until - from)));
-  sort_.sort(parts, from, bits, stamps_.data() + ordered_);
+  loose_ = {ordered_, stamps, from, sort_.distribute(parts, from, bits, stamps_.data() + ordered_)};
   write_on(stamps_, stamps);
 }
 

@@ -2,6 +2,7 @@
 // several widths at once, while the stamps come in order.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -21,15 +22,20 @@ namespace retrygate {
 // For fleets whose stamps fit the caches: whole stamps, gathered until there are many; then every width goes
 // over them in one loop without a branch that depends on them.
 //
-// Between `begin_unordered` and `end_unordered` the stamps come in any order.
+// Between `begin_unordered` and `end_unordered` the stamps come in any order. Then each is brought to its
+// place, a short stretch of time; the stamps of one place are put in order only when it matters, where a
+// window begins or ends that may be busier than those before it.
 class StampWindows {
  public:
   void start(const std::vector<Duration>& widths) {
     cursors_.clear();
-    for (const Duration w : widths) cursors_.push_back({w.ns(), 0});
+    // Wider than any run, and far from the end of what can be counted in.
+    constexpr std::int64_t widest = std::numeric_limits<std::int64_t>::max() / 2;
+    for (const Duration w : widths) cursors_.push_back({std::min(w.ns(), widest), 0});
     if (stamps_.empty() && !empty()) stamps_.resize(2 * at_once);
     kept_ = 0;
     in_order_ = true;
+    loose_ = {};
     write_on(stamps_, 0);
   }
   bool empty() const { return cursors_.empty(); }
@@ -55,8 +61,17 @@ class StampWindows {
   struct Cursor {
     std::int64_t width, most;
   };
+  // Stamps that are in order from place to place. A place is 2^bits ns.
+  struct Loose {
+    std::size_t begin = 0, end = 0;  // in stamps_
+    std::int64_t from = 0;           // where the first place begins
+    int bits = 0;
+  };
   void make_room();
   void count();
+  void keep();
+  // The stamps from `begin` to `end`, and all others of their places. Returns how far they are in order.
+  std::int64_t* put_in_order(std::int64_t* begin, std::int64_t* end);
   void write_on(std::vector<std::int64_t>& stamps, std::size_t from);
 
   std::vector<Cursor> cursors_;
@@ -66,7 +81,9 @@ class StampWindows {
   std::int64_t* end_ = nullptr;
   std::vector<std::int64_t> unordered_;
   bool in_order_ = true;
-  std::size_t ordered_ = 0;  // stamps before those that are not in order
+  std::size_t ordered_ = 0;  // stamps before those that come in any order
+  Loose loose_;
+  std::vector<std::int64_t> place_;  // that is being put in order
   SpreadSort<std::int64_t> sort_;
 };
 
