@@ -9,11 +9,11 @@ class ConcurrencyLimit : public Stage {
   ConcurrencyLimit(std::int64_t limit, const Refusal& refusal) : limit_(limit), refusal_(refusal) {}
 
   Step arrive(Request& request, Agenda&) override {
-    while (!ends_.empty() && ends_.front() <= request.at) {
-      ends_.pop();
-      --inside_;
+    // Who has left is looked for when there seems to be no room.
+    if (inside_ >= limit_) {
+      for (; !ends_.empty() && ends_.front() <= request.at; ends_.pop()) --inside_;
+      if (inside_ >= limit_) return refusal_.answer(request);
     }
-    if (inside_ + 1 > limit_) return refusal_.answer(request);
     ++inside_;
     return Step::pass;
   }
@@ -26,8 +26,8 @@ class ConcurrencyLimit : public Stage {
   }
 
  private:
-  std::int64_t limit_, inside_ = 0;
-  Lane<Instant> ends_;  // of those inside whose end is known
+  std::int64_t limit_, inside_ = 0;  // perhaps some that have left are still counted
+  Lane<Instant> ends_;               // of those counted whose end is known
   Refusal refusal_;
 };
 
