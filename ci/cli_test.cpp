@@ -463,7 +463,8 @@ TEST_F(Cli, NoNameIsACommandOfAServer) {
     for (std::string line; std::getline(lines, line);) {
       const std::size_t colons = line.find("::");
       const auto visible = [](char c) { return c > ' '; };
-      if (colons != std::string::npos && std::none_of(line.begin(), line.begin() + colons, visible))
+      if (colons != std::string::npos &&
+          std::none_of(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(colons), visible))
         return true;
       if (line.find("##[") != std::string::npos || line.find("##vso[") != std::string::npos ||
           line.find("##teamcity[") != std::string::npos)

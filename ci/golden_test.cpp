@@ -373,6 +373,7 @@ const std::map<std::string, std::string> not_run = {
     {"./ci/run-gate", "installs and builds; `retrygate gate` is run instead"},
     {"./ci/run-tests", "runs these tests"},
     {"cmake --preset package && cmake --build --preset package", "builds the project"},
+    {"cmake --preset clang && cmake --build --preset clang && ctest --preset clang", "runs these tests"},
     {"retrygate check --trace attempts.csv --contract contract.toml",
      "needs the reader's recording; recorded_test.cpp has some"},
     {"retrygate import envoy route.yaml --out imported.toml",

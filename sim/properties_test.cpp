@@ -164,10 +164,10 @@ Steady any_steady() {
   const auto times = *rc::gen::unique<std::vector<int>>(rc::gen::inRange(0, 5000));
   Steady world{{}, 1};
   std::set<int> sorted(times.begin(), times.end());
-  std::uint32_t client = 0;
+  int client = 0;
   // Odd microseconds, so that calls of two clients never meet in the same nanosecond.
   for (const int t : sorted) {
-    world.starts.push_back({Duration::us(100 * t + client), client, 0});
+    world.starts.push_back({Duration::us(100 * t + client), static_cast<std::uint32_t>(client), 0});
     if (++client == 64) break;
   }
   return world;
@@ -269,7 +269,7 @@ TEST(Windows, AgreeWithBruteForce) {
 
 TEST(Windows, AgreeWithEachOtherForLong) {
   Rng rng(Seed{2});
-  for (const std::uint64_t pause : {1, 1000, 10'000'000}) {  // busy and quiet times take turns
+  for (const std::uint64_t pause : {1U, 1000U, 10'000'000U}) {  // busy and quiet times take turns
     StampWindows stamps;
     DeltaWindows deltas;
     const std::vector<Duration> widths = {Duration::us(3), Duration::ms(1), Duration::ms(40)};

@@ -55,7 +55,7 @@ class WinnerTree {
   static constexpr bool ready() { return true; }
   void load() {}
   static bool fits(std::size_t clients, std::int64_t horizon) {
-    return std::bit_width(static_cast<std::uint64_t>(horizon)) + client_bits(clients) <= 61;
+    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(horizon))) + client_bits(clients) <= 61;
   }
   // Later than any horizon when it is empty.
   std::int64_t time() const { return static_cast<std::int64_t>((root() ^ normal) >> bits_); }

@@ -42,11 +42,11 @@ double kolmogorov_sf(double x) {
 // rule, whose error vanishes exponentially with the distance of the line from the poles. c is taken near the
 // saddle point, so that the tail comes out as a product of its size and not as a difference.
 double weighted_chi_squares_sf(Weighting weighting, double x, double dof) {
-  const double edge = singularity(weighting);
+  const double pole = singularity(weighting);
   // Below this Q has a probability of less than 10^-20.
-  if (x <= 0 || x * edge < 0.02) return 1;
-  const double c = edge * std::max(0.5, 1 - dof / (2 * x * edge));
-  const double step = std::min({c, edge - c, 1 / x}) / 8;
+  if (x <= 0 || x * pole < 0.02) return 1;
+  const double c = pole * std::max(0.5, 1 - dof / (2 * x * pole));
+  const double step = std::min({c, pole - c, 1 / x}) / 8;
   const double at_c = std::log(product(weighting, c).real());
   const double log_size = -dof / 2 * at_c - c * x;
   // The rest is of the order of 1: no double is as small.

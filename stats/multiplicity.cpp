@@ -118,9 +118,9 @@ std::vector<std::optional<double>> adjust(Adjustment adjustment, std::span<const
 }
 
 std::vector<double> holm(std::span<const double> p) {
-  const std::vector<std::optional<double>> all(p.begin(), p.end());
+  const std::vector<std::optional<double>> values(p.begin(), p.end());
   std::vector<double> adjusted;
-  for (const auto& v : adjust(Adjustment::holm, all)) adjusted.push_back(*v);
+  for (const auto& v : adjust(Adjustment::holm, values)) adjusted.push_back(*v);
   return adjusted;
 }
 
