@@ -104,26 +104,26 @@ class Conductor {
   }
 
   // The same lanes for fresh processes with seeds of their own, all alive at once.
-  std::vector<Trace> run_fresh(std::size_t processes, const std::vector<Lane>& lanes) {
-    std::vector<ExternalProgram> all;
+  std::vector<FreshProcess> run_fresh(std::size_t processes, const std::vector<Lane>& lanes) {
+    std::vector<std::pair<Seed, ExternalProgram>> all;
     for (std::size_t i = 0; i < processes; ++i) {
-      const Seed seed{detail::mix(options_.seed.value, i + 1)};
+      const Seed seed = fresh_seed(options_.seed, i);
       if (auto program = ExternalProgram::launch(command_, seed, options_.contract_text, options_.limits))
-        all.push_back(std::move(*program));
+        all.emplace_back(seed, std::move(*program));
     }
-    std::vector<Trace> traces;
-    for (ExternalProgram& program : all) {
+    std::vector<FreshProcess> seen;
+    for (auto& [seed, program] : all) {
       if (silent()) break;
       std::optional<ProtocolFault> fault = program.greet();
       if (!fault) {
-        perform(program, lanes, traces.emplace_back());
+        perform(program, lanes, seen.emplace_back(FreshProcess{seed}).trace);
         fault = program.finish();
       }
       decisions_ += program.asked();
       if (fault) faults_.push_back({*fault, {}});
       fault_place_.reset();
     }
-    return traces;
+    return seen;
   }
 
  private:
@@ -344,7 +344,8 @@ class Plan {
   std::vector<Lane> first_attempts() const {
     const std::int64_t clients = effort_.draws / 8;
     std::vector<Lane> lanes;
-    for (std::int64_t i = 0; i < clients; ++i) lanes.push_back({i, 0, {fails(2)}});
+    const std::int64_t attempts = std::max<std::int64_t>(2, retry_to_compare(contract_).value_or(1));
+    for (std::int64_t i = 0; i < clients; ++i) lanes.push_back({i, 0, {fails(attempts)}});
     return lanes;
   }
   // One attempt with what came before it in its call, and, if wanted, all that its client did before.
@@ -375,8 +376,10 @@ class Plan {
   // Many clients that fail together.
   std::vector<Lane> fleet() {
     const bool jittered = contract_.jitter && contract_.jitter->kind != JitterKind::none;
+    // What a decorrelated law keeps of a delay above the cap shows after that delay, and not before it.
+    const std::int64_t attempts = chained(contract_) && contract_.cap ? 16 : 8;
     // Without jitter so many that a table of the calls under way may overflow.
-    return fresh(jittered ? static_cast<std::size_t>(effort_.draws) : 512, {fails(8)});
+    return fresh(jittered ? static_cast<std::size_t>(effort_.draws) : 512, {fails(attempts)});
   }
   // Every outcome, with and without leave to repeat; and successes after failures.
   std::vector<Lane> outcomes() {

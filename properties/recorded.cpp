@@ -683,11 +683,18 @@ Finding seen_enough(std::size_t most) {
                     : fmt::format("{} delays of one retry were seen, {} are needed", most, draws_wanted));
 }
 
-std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Contract& c, double alpha) {
+std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Rules& k, double alpha) {
+  const Contract& c = k.contract;
   if (!jittered(c)) return std::nullopt;
   // As for a value of ours, see fleet.cpp; far into a call there are fewer draws, which show less.
-  const double share = alpha / static_cast<double>(retries_with_a_law().size() + 1);
+  const double share = alpha / static_cast<double>(retries_with_a_law().size() + 2);
   std::size_t most = 0;
+  AfterCap after_cap;
+  for (const Seen& s : all) {
+    if (!s.slow && own(s, c)) after_cap.add(c, s.previous, s.wait);
+  }
+  if (const auto why = after_cap.far_from_law(share); why && !c.elapsed && !c.deadline)
+    return found(*why, *why);
   auto seen = by_retry(all, c);
   for (const std::int64_t retry : retries_with_a_law()) {
     std::vector<Drawn> draws;
@@ -707,7 +714,8 @@ std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Contract& 
   return seen_enough(most);
 }
 
-std::optional<Finding> fleet_spreads(const std::vector<Seen>& all, const Contract& c, double alpha) {
+std::optional<Finding> fleet_spreads(const std::vector<Seen>& all, const Rules& k, double alpha) {
+  const Contract& c = k.contract;
   if (!jittered(c)) return std::nullopt;
   const auto numbers = retries_of_one_law(c);
   std::size_t most = 0;
@@ -727,7 +735,8 @@ std::optional<Finding> fleet_spreads(const std::vector<Seen>& all, const Contrac
 }
 
 // However a hard cap is kept, no single delay may collect a tenth of the retries at the cap.
-std::optional<Finding> alive_at_cap(const std::vector<Seen>& all, const Contract& c, double alpha) {
+std::optional<Finding> alive_at_cap(const std::vector<Seen>& all, const Rules& k, double alpha) {
+  const Contract& c = k.contract;
   if (!jittered(c) || chained(c) || !c.cap || c.cap_kind == CapKind::clamp) return std::nullopt;
   if (c.timer_max && cap_of(c)->hi > in_ns(*c.timer_max)) return std::nullopt;  // it cuts there
   std::vector<long double> delays;
@@ -780,10 +789,37 @@ Finding independent(const Contract& c, double alpha, std::string_view whose,
   return unsure(fmt::format("{} pairs were seen, {} are needed", most, wanted));
 }
 
-// Clients whose attempts failed at the same instant, two by two.
-std::optional<Finding> instances_independent(const std::vector<Seen>& all, const Contract& c, double alpha) {
+// What clients wait in their first calls, retry by retry: of as many retries as a thousand clients came to.
+// Of a log nobody knows whether it holds a line twice.
+std::vector<std::vector<long double>> sequences_of(const std::vector<Seen>& all, const Rules& k) {
+  std::map<std::string_view, const TracedCall*> first_calls;
+  std::map<const TracedCall*, std::vector<long double>> sequences;
+  for (const Seen& s : all) {
+    if (first_calls.try_emplace(s.call->client, s.call).first->second != s.call || s.slow) continue;
+    auto& delays = sequences[s.call];
+    const bool next = number(s) == static_cast<std::int64_t>(delays.size()) + 1;
+    if (next && own(s, k.contract)) delays.push_back(in_ns(s.wait));
+  }
+  std::size_t length = k.ours ? 8 : 0;
+  const auto come = [&](const auto& one) { return one.second.size() >= length; };
+  while (length > 0 &&
+         static_cast<std::size_t>(std::count_if(sequences.begin(), sequences.end(), come)) < draws_wanted / 2)
+    --length;
+  std::vector<std::vector<long double>> some;
+  if (length == 0) return some;
+  for (const auto& one : sequences) {
+    if (come(one))
+      some.emplace_back(one.second.begin(), one.second.begin() + static_cast<std::ptrdiff_t>(length));
+  }
+  return some;
+}
+
+// Clients whose attempts failed at the same instant, two by two; and all, each by all that it waits.
+std::optional<Finding> instances_independent(const std::vector<Seen>& all, const Rules& k, double alpha) {
+  const Contract& c = k.contract;
   if (!jittered(c)) return std::nullopt;
-  return independent(c, alpha, "two clients that fail at the same time", [&](std::int64_t retry) {
+  if (const auto few = few_sequences(sequences_of(all, k), c, alpha / 2)) return found(*few, *few);
+  return independent(c, alpha / 2, "two clients that fail at the same time", [&](std::int64_t retry) {
     std::map<Instant, const Seen*> waiting;
     Pairs pairs;
     for (const Seen& s : all) {
@@ -798,41 +834,41 @@ std::optional<Finding> instances_independent(const std::vector<Seen>& all, const
   });
 }
 
+// What a fresh process was seen to do.
+struct Process {
+  Seed seed;
+  std::vector<Seen> seen;
+};
+
 // The same client number in two fresh processes: every second process with the one after it, all together;
 // and every couple of them for itself, because seeds out of a few show in some couples alone.
-std::optional<Finding> processes_independent(const std::vector<std::vector<Seen>>& processes,
-                                             const Contract& c, double alpha) {
+std::optional<Finding> processes_independent(const std::vector<Process>& processes, const Contract& c,
+                                             double alpha) {
   if (!jittered(c)) return std::nullopt;
-  const auto couple = [&](std::size_t p, std::size_t q, std::int64_t retry, Pairs& pairs) {
-    const auto a = delays_of(processes[p], c, retry), b = delays_of(processes[q], c, retry);
-    const auto n = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
-    pairs.first.insert(pairs.first.end(), a.begin(), a.begin() + n);
-    pairs.second.insert(pairs.second.end(), b.begin(), b.begin() + n);
-  };
   Finding together = independent(c, alpha / 2, "the same client of two processes", [&](std::int64_t retry) {
     Pairs pairs;
-    for (std::size_t p = 0; p + 1 < processes.size(); p += 2) couple(p, p + 1, retry, pairs);
+    for (std::size_t p = 0; p + 1 < processes.size(); p += 2) {
+      const auto a = delays_of(processes[p].seen, c, retry), b = delays_of(processes[p + 1].seen, c, retry);
+      const auto n = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
+      pairs.first.insert(pairs.first.end(), a.begin(), a.begin() + n);
+      pairs.second.insert(pairs.second.end(), b.begin(), b.begin() + n);
+    }
     return pairs;
   });
-  const auto law = law_of(c, 1, std::nullopt);
-  if (together.verdict != Verdict::holds || !law || !can_spread(*law)) return together;
-  const std::size_t n = processes.size();
-  for (std::size_t q = 1; q < n; ++q) {
-    for (std::size_t p = 0; p < q; ++p) {
-      Pairs pairs;
-      couple(p, q, 1, pairs);
-      const auto why = dependence(pairs, *law, alpha / static_cast<double>(n * (n - 1)));
-      if (!why) continue;
-      const std::string text =
-          fmt::format("retry 1: the same client of processes {} and {} of {}: {}", p + 1, q + 1, n, *why);
-      return found(text, text);
-    }
-  }
-  return together;
+  const auto retry = retry_to_compare(c);
+  if (together.verdict == Verdict::fails || !retry) return together;
+  std::vector<std::vector<long double>> delays;
+  for (const Process& one : processes) delays.push_back(delays_of(one.seen, c, *retry));
+  const auto alike = two_alike(delays, *law_of(c, *retry, std::nullopt), alpha / 2);
+  if (!alike) return together;
+  const std::string text =
+      fmt::format("retry {}: the same clients of two processes, with the seeds {} and {}: {}", *retry,
+                  processes[alike->one].seed.value, processes[alike->other].seed.value, alike->why);
+  return found(text, text);
 }
 
 using JudgeEach = std::optional<Finding> (*)(const std::vector<Seen>&, const Rules&);
-using JudgeAll = std::optional<Finding> (*)(const std::vector<Seen>&, const Contract&, double);
+using JudgeAll = std::optional<Finding> (*)(const std::vector<Seen>&, const Rules&, double);
 
 const std::map<std::string_view, JudgeEach>& exact() {
   static const std::map<std::string_view, JudgeEach> all = {
@@ -893,16 +929,17 @@ Judge::~Judge() = default;
 
 Finding Judge::operator()(std::string_view invariant, double alpha) const {
   const auto& [recording, contract, all] = *evidence_;
+  const Rules rules{contract, recording.ours, recording.cut_short};
   std::optional<Finding> finding;
   if (invariant == between_processes) {
-    std::vector<std::vector<Seen>> processes;
-    for (const Trace& trace : recording.processes)
-      processes.push_back(seen_in(trace, contract, recording.ours));
+    std::vector<Process> processes;
+    for (const FreshProcess& one : recording.processes)
+      processes.push_back({one.seed, seen_in(one.trace, contract, recording.ours)});
     finding = processes_independent(processes, contract, alpha);
   } else if (const auto one = exact().find(invariant); one != exact().end()) {
-    finding = one->second(all, Rules{contract, recording.ours, recording.cut_short});
+    finding = one->second(all, rules);
   } else {
-    finding = statistical().at(invariant)(all, contract, alpha);
+    finding = statistical().at(invariant)(all, rules, alpha);
   }
   return finding.value_or(Finding{Verdict::not_promised, {}, {}});
 }

@@ -7,15 +7,21 @@
 #include <string_view>
 #include <vector>
 
+#include "policies/base/rng.hpp"
 #include "policies/trace.hpp"
 #include "properties/invariant.hpp"
 
 namespace retrygate {
 
+// A fresh process of the same program: the first calls of its clients 0, 1, 2 ...
+struct FreshProcess {
+  Seed seed;
+  Trace trace = {};
+};
+
 struct Recording {
   Trace trace;
-  // The first calls of clients 0, 1, 2 ... of other fresh processes of the same program, one trace a process.
-  std::vector<Trace> processes = {};
+  std::vector<FreshProcess> processes = {};
   bool ours = true;  // was it asked by us? Then our time 0 is the start of 2026, and 503 or what the contract
                      // lists has been tried; a log may not hold what an invariant needs to see
   bool cut_short = false;  // the program failed before it had been asked all

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "properties/bounds.hpp"
 
@@ -84,6 +86,32 @@ std::optional<std::string> far_from_law(const std::vector<Drawn>& draws, double 
   if (furthest <= allowed) return std::nullopt;
   return fmt::format("the delays lie {:.3f} from the declared law, {:.3f} is chance",
                      static_cast<double>(furthest), static_cast<double>(allowed));
+}
+
+void AfterCap::add(const Contract& c, std::optional<Duration> previous, Duration delay) {
+  const bool decorrelated = c.jitter && c.jitter->kind == JitterKind::decorrelated;
+  if (!decorrelated || !c.cap || !previous || *previous < *c.cap) return;
+  if (const auto law = law_of(c, 2, previous)) draws_.push_back({in_ns(delay), *law});
+}
+
+std::optional<std::string> AfterCap::far_from_law(double alpha) const {
+  constexpr std::size_t least = 7, most = 16;  // powers of two
+  std::size_t power = most;
+  while (power >= least && draws_.size() < std::size_t{1} << power) --power;
+  if (power < least) return std::nullopt;
+  const auto n = std::ptrdiff_t{1} << power;
+  const std::vector<Drawn> first(draws_.begin(), draws_.begin() + n);
+  const auto why = retrygate::far_from_law(first, alpha / static_cast<double>(most - least + 1));
+  if (!why) return std::nullopt;
+  const DelayLaw& law = first.front().law;
+  const auto at_cap =
+      std::count_if(first.begin(), first.end(), [](const Drawn& d) { return d.delay >= d.law.cut; });
+  const std::string again =
+      law.cut < law.drawn.hi ? fmt::format("; {:.0f} % of them are at the cap again, the law says {:.0f} %",
+                                           100.0 * static_cast<double>(at_cap) / static_cast<double>(n),
+                                           100 * static_cast<double>(1 - law.below(law.cut - 1)))
+                             : "";
+  return fmt::format("{} retries after a delay at the cap: {}{}", n, *why, again);
 }
 
 bool can_spread(const DelayLaw& law) { return width(law) / law.tick >= 2 && width(law) >= 5 * edge(law); }
@@ -167,6 +195,108 @@ std::optional<std::string> dependence(const Pairs& pairs, const DelayLaw& law, d
     return fmt::format("in {} of {} pairs the first waits longer than most and the second does not",
                        only_first, n);
   return std::nullopt;
+}
+
+namespace {
+
+// The most clients that wait equally long at one retry, a delay at the cut included.
+std::size_t most_alike(const std::vector<std::vector<long double>>& all, std::size_t retry) {
+  std::map<long double, std::size_t> same;
+  std::size_t most = 0;
+  for (const auto& delays : all) most = std::max(most, ++same[delays[retry]]);
+  return most;
+}
+
+// Bounds what a single delay has of the declared law, in steps of `step`.
+long double largest_share(const DelayLaw& law, long double step) {
+  const long double at_the_cut = law.cut < law.drawn.hi ? 1 - law.below(law.cut - 1 - edge(law)) : 0;
+  return std::min(1.0L, std::max(at_the_cut, 3 * law.densest * std::max(step, law.tick) / width(law)));
+}
+
+// The declared laws of the first retries of a call, whatever came before in it. A chained delay is drawn from
+// an interval no narrower than the first one, as long as no delay before it can have reached the cap.
+std::vector<DelayLaw> laws_of_a_call(const Contract& c, std::size_t retries) {
+  std::vector<DelayLaw> laws;
+  const auto first = law_of(c, 1, std::nullopt);
+  long double longest = first ? first->drawn.hi : 0;
+  for (std::size_t k = 1; k <= retries; ++k, longest *= 3) {
+    const auto law = chained(c) ? first : law_of(c, static_cast<std::int64_t>(k), std::nullopt);
+    if (!law || (chained(c) && (longest >= law->cut || law->shape != nullptr))) break;
+    laws.push_back(*law);
+  }
+  return laws;
+}
+
+}  // namespace
+
+std::optional<std::string> few_sequences(const std::vector<std::vector<long double>>& all, const Contract& c,
+                                         double alpha) {
+  if (all.size() < 2 || all.front().empty()) return std::nullopt;
+  const std::size_t retries = all.front().size();
+  const auto n = static_cast<double>(all.size());
+  const auto different = std::set<std::vector<long double>>(all.begin(), all.end()).size();
+  const int repeats = static_cast<int>(all.size() - different);
+  if (repeats == 0) return std::nullopt;
+  std::int64_t step = 0;
+  for (const auto& delays : all) {
+    for (const long double d : delays) step = std::gcd(step, static_cast<std::int64_t>(d));
+  }
+  const double known_to = 2 * std::sqrt(std::log(4 * static_cast<double>(retries) / alpha) / (2 * n));
+  double observed = n;
+  // What a chained delay may do depends on the one before: of those only the first is known alone.
+  for (std::size_t k = 0; k < (chained(c) ? 1 : retries); ++k)
+    observed *= std::min(1.0, static_cast<double>(most_alike(all, k)) / n + known_to);
+  double declared = n;
+  for (const DelayLaw& law : laws_of_a_call(c, retries))
+    declared *= static_cast<double>(largest_share(law, static_cast<long double>(step)));
+  constexpr int repeats_by_chance = 2;
+  const bool few = binomial_at_least(repeats, static_cast<int>(all.size()), observed) < alpha / 4 ||
+                   (repeats > repeats_by_chance &&
+                    binomial_at_least(repeats, static_cast<int>(all.size()), declared) < alpha / 4);
+  if (!few) return std::nullopt;
+  return fmt::format("{} clients wait in only {} different ways, all {} retries of a call taken together",
+                     all.size(), different, retries);
+}
+
+std::optional<TwoAlike> two_alike(const std::vector<std::vector<long double>>& processes, const DelayLaw& law,
+                                  double alpha) {
+  const std::size_t n = processes.size();
+  for (std::size_t q = 1; q < n; ++q) {
+    for (std::size_t p = 0; p < q; ++p) {
+      const std::size_t clients = std::min(processes[p].size(), processes[q].size());
+      const auto some = [&](const std::vector<long double>& all) {
+        return std::vector<long double>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(clients));
+      };
+      const auto why = dependence({some(processes[p]), some(processes[q])}, law,
+                                  2 * alpha / static_cast<double>(n * (n - 1)));
+      if (why) return TwoAlike{p, q, *why};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> retry_to_compare(const Contract& c) {
+  const std::int64_t last = std::min<std::int64_t>(8, c.max_attempts.value_or(9) - 1);
+  for (std::int64_t n = 1; n <= (chained(c) ? std::min<std::int64_t>(1, last) : last); ++n) {
+    const auto law = law_of(c, n, std::nullopt);
+    if (law && can_spread(*law)) return n;
+  }
+  return std::nullopt;
+}
+
+Seed fresh_seed(Seed of_suite, std::size_t process) {
+  // Found by a search: each but the first is a multiple of as many of the moduli as fit into it.
+  constexpr std::array<std::uint64_t, 8> steps{0,
+                                               1'294'424'239,
+                                               16'167'005'530'671'275'280U,
+                                               17'597'255'892'907'933'686U,
+                                               16'067'750'646'262'183'453U,
+                                               10'650'453'710'561'280'000U,
+                                               14'053'708'091'281'645'308U,
+                                               17'857'659'336'035'207'640U};
+  const std::uint64_t drawn = detail::mix(of_suite.value, 1);
+  if (process < steps.size()) return Seed{(drawn >> 34) + steps.at(process)};
+  return Seed{detail::mix(of_suite.value, process + 1)};
 }
 
 void Positions::add(const Contract& c, Duration first, Duration second) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policies/base/rng.hpp"
 #include "properties/bounds.hpp"
 
 namespace retrygate {
@@ -44,6 +45,21 @@ struct Drawn {
 // Dvoretzky, Kiefer and Wolfowitz with Massart's constant: P(sup |F_n - F| > e) <= 2 exp(-2 n e^2).
 std::optional<std::string> far_from_law(const std::vector<Drawn>&, double alpha);
 
+// A decorrelated law starts from the delay before, as the cap left it. One that keeps the delay before the
+// cap in mind, or cuts it elsewhere, is told by what follows a delay at the cap: with the cap for its memory
+// a third lies below the cap, without one none before long.
+class AfterCap {
+ public:
+  // In the order of a call's retries, calls one after another.
+  void add(const Contract&, std::optional<Duration> previous, Duration delay);
+  // How many there are depends on the delays themselves, so that of all those only the first are taken, of a
+  // number fixed beforehand: the powers of two from 2^7 to 2^16 share alpha.
+  std::optional<std::string> far_from_law(double alpha) const;
+
+ private:
+  std::vector<Drawn> draws_;
+};
+
 // Is the law wide enough, compared with its tick and slack, for `herds` to say anything? One of a few ticks
 // promises no spread.
 bool can_spread(const DelayLaw&);
@@ -59,6 +75,33 @@ struct Pairs {
 };
 // Equal delays more often than the law explains, or both sides together in the upper half, or never.
 std::optional<std::string> dependence(const Pairs&, const DelayLaw&, double alpha);
+
+// Delays of one client each, retry by retry, all of one length. More clients that wait as another one did, at
+// every retry, than clients do that have nothing to do with each other: they share a few streams. Sound for
+// any law whose delays do not hang together, coarse ones included. Each client repeats one of the n before it
+// with probability n q at most, where q bounds that of any one sequence: a product over the retries of the
+// largest share that one delay has, as observed (a jump of the distribution, so known to twice the distance
+// of Dvoretzky, Kiefer and Wolfowitz), or as the declared law says. Under the latter three repeats are asked
+// for, so that 2000 clients with a generator each, of 32 bits of seed, are accused less than once in 5e10.
+std::optional<std::string> few_sequences(const std::vector<std::vector<long double>>&, const Contract&,
+                                         double alpha);
+
+// Delays of clients 0, 1, 2 ... of several processes, at one retry: two processes that wait alike.
+struct TwoAlike {
+  std::size_t one = 0, other = 0;
+  std::string why;
+};
+std::optional<TwoAlike> two_alike(const std::vector<std::vector<long double>>& processes, const DelayLaw&,
+                                  double alpha);
+// The first retry of those that every process is asked for whose law is wide enough to compare processes;
+// none where there is no such.
+std::optional<std::int64_t> retry_to_compare(const Contract&);
+
+// What fresh processes are given as seeds: the two first ones below 2^32, so that whoever takes the upper
+// half alone gives them one stream, and among the first eight a couple that is the same modulo m, for every m
+// from 2 to 256, for the powers of two up to 2^16, and for 1000, 3600 and 10,000. No couple is the same
+// modulo 2^24 or 2^31 - 1: generators that take no more of a seed than 31 bits are common, and in use.
+Seed fresh_seed(Seed of_suite, std::size_t process);
 
 // Retries 1 and 2 of the same calls, each by its place in its interval.
 class Positions {

@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <set>
 
 #include "policies/base/testing.hpp"
@@ -101,6 +103,86 @@ TEST(Trial, JitterThatStartsAnewAtAnyRetry) {
   for (const std::int64_t at : {127, 128, 129, 255, 256, 257})
     EXPECT_EQ(failing(check(subject_of("trial", Restarts{at}), {.only = {"jitter-law"}})), Ids{"jitter-law"})
         << at;
+}
+
+// Decorrelated: the delay before is kept as it was drawn, or cut elsewhere than the delay, or for ever.
+template <int kept_to_s, bool of_the_client = false>
+Decision keeps_in_mind(Notes& client, Notes& call, const Attempt& a, Rng& rng) {
+  Notes& memory = of_the_client ? client : call;
+  const Duration base = Duration::s(1), cap = Duration::s(20);
+  const Duration drawn = rng.between(base, std::max(base, memory.last) * 3);
+  memory.last = std::min(drawn, Duration::s(kept_to_s));
+  return a.number >= 12 ? Decision::stop(Stop::attempts) : Decision::wait(std::min(cap, drawn));
+}
+TEST(Trial, ADecorrelatedDelayIsRememberedAsTheCapLeftIt) {
+  Contract promise;
+  promise.base = Duration::s(1);
+  promise.cap = Duration::s(20);
+  promise.cap_kind = CapKind::clamp;
+  promise.jitter = Jitter{JitterKind::decorrelated, 0, {}};
+  promise.max_attempts = 12;
+  EXPECT_EQ(found(promise, &keeps_in_mind<20>), Ids{});
+  constexpr int uncapped_s = 3'000'000;
+  EXPECT_EQ(found(promise, &keeps_in_mind<uncapped_s>), Ids{"jitter-law"});
+  EXPECT_EQ(found(promise, &keeps_in_mind<10>), Ids{"jitter-law"});
+  EXPECT_EQ(found(promise, &keeps_in_mind<40>), Ids{"jitter-law"});
+  EXPECT_THAT(found(promise, &keeps_in_mind<20, true>),
+              testing::IsSupersetOf({"calls-isolated", "reset-after-success"}));
+}
+
+// One generator for a process, whose seed is one of a few.
+struct FewStreams {
+  std::uint64_t streams = 0;
+  std::shared_ptr<Rng> generator = std::make_shared<Rng>(Seed{1});
+  using Client = Stateless;
+  using Call = Stateless;
+  Decision after(Client&, Call&, const Attempt& a, Rng&) const {
+    if (a.outcome.status.succeeded()) return Decision::stop(Stop::success);
+    if (a.number >= 8) return Decision::stop(Stop::attempts);
+    return Decision::wait(generator->between({}, ceiling(a.number)));
+  }
+  Contract contract() const { return full_jitter(); }
+  bool operator==(const FewStreams&) const = default;
+  friend std::string to_string(const FewStreams& f) { return fmt::format("{} streams", f.streams); }
+};
+Ids found_of_streams(std::function<std::uint64_t(std::uint64_t)> seed_of) {
+  Subject subject = subject_of("trial", FewStreams{});
+  subject.keyed = false;
+  subject.fresh = [seed_of](std::uint64_t process) {
+    return AnyPolicy(FewStreams{0, std::make_shared<Rng>(Seed{seed_of(process)})});
+  };
+  return failing(check(subject, {.only = {"processes-independent"}}));
+}
+TEST(Trial, ProcessesThatShareAFewStreams) {
+  EXPECT_EQ(found_of_streams([](std::uint64_t p) { return p; }), Ids{});
+  EXPECT_EQ(found_of_streams([](std::uint64_t p) { return p & 0xffffffff; }), Ids{});
+  EXPECT_EQ(found_of_streams([](std::uint64_t p) { return p % 2147483647; }), Ids{});
+  const Ids shared{"processes-independent"};
+  for (std::uint64_t m = 1; m <= 256; m += sanitized ? 15 : 1)
+    EXPECT_EQ(found_of_streams([m](std::uint64_t p) { return p % m; }), shared) << m;
+  EXPECT_EQ(found_of_streams([](std::uint64_t p) { return p & 0xffff; }), shared);
+  EXPECT_EQ(found_of_streams([](std::uint64_t p) { return p >> 32; }), shared);
+}
+
+// A generator for each call, whose seed is one of a few; delays in whole seconds, so that at each retry many
+// are equal anyway.
+template <std::uint64_t streams>
+Decision few_streams(Notes&, Notes& call, const Attempt& a, Rng& rng) {
+  if (call.count == 0) call.count = 1 + static_cast<std::int64_t>(rng.below(streams));
+  if (a.number >= 8) return Decision::stop(Stop::attempts);
+  Rng own = StreamKey(Seed{7}, Stream::policy)
+                .at(static_cast<std::uint64_t>(call.count), 0, static_cast<std::uint64_t>(a.number));
+  const auto ceiling_s = std::min<std::uint64_t>(60, std::uint64_t{4} << (a.number - 1));
+  return Decision::wait(Duration::s(static_cast<std::int64_t>(own.below(ceiling_s + 1))));
+}
+TEST(Trial, ClientsThatShareAFewStreams) {
+  Contract promise = exponential(Duration::s(4), 2, Duration::s(60), JitterKind::full);
+  promise.tick = Duration::s(1);
+  promise.max_attempts = 8;
+  EXPECT_EQ(found(promise, &few_streams<std::uint64_t{1} << 40>), Ids{});
+  EXPECT_THAT(found(promise, &few_streams<64>), testing::Contains("instances-independent"));
+  EXPECT_EQ(found(promise, &few_streams<256>), Ids{"instances-independent"});
+  EXPECT_EQ(found(promise, &few_streams<10'000>), Ids{"instances-independent"});
 }
 
 TEST(Trial, OnlyFailuresOfHttpCount) {
@@ -331,7 +413,15 @@ TEST(Trial, FaultyProgramsAreFound) {
                                                        {"forgets", "none", "growth-law"},
                                                        {"leaky-bucket", "bucket", "budget-conserved"},
                                                        {"dry-bucket", "bucket", "budget-conserved"},
-                                                       {"few-seeds", "full", "processes-independent"}};
+                                                       {"few-seeds", "full", "processes-independent"},
+                                                       {"modulo 16", "full", "processes-independent"},
+                                                       {"modulo 251", "full", "processes-independent"},
+                                                       {"upper-half", "full", "processes-independent"},
+                                                       {"by-the-second", "full", "processes-independent"},
+                                                       {"streams 256", "seconds", "instances-independent"},
+                                                       {"remembers 1e9", "decorrelated", "jitter-law"},
+                                                       {"remembers 10", "decorrelated", "jitter-law"},
+                                                       {"remembers 2.5", "decorrelated", "jitter-law"}};
   for (std::size_t i = 0; i < faulty.size(); i += sanitized ? 3 : 1) {
     const auto& [name, contract, killer] = faulty[i];
     EXPECT_THAT(failing(asked(name, contract).rows), testing::Contains(killer)) << name;
@@ -408,6 +498,9 @@ TEST(Trial, UnusualProgramsAreNotAccused) {
                                                       {"polynomial", "polynomial"},
                                                       {"table", "table"},
                                                       {"elapsed", "elapsed-full"},
+                                                      {"remembers 5", "decorrelated"},
+                                                      {"streams 1000000000000", "seconds"},
+                                                      {"modulo 2147483647", "full"},
                                                       {"bucket", "bucket"}};
   for (std::size_t i = 0; i < right.size(); i += sanitized ? 3 : 1) {
     const auto& [name, contract] = right[i];

@@ -7,6 +7,7 @@ import math
 import os
 import random
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../policies/adapters/python"))
@@ -211,6 +212,41 @@ def few_seeds(call, told, n):
     return right(call, told, n)
 
 
+def seeded_by(seed_of):
+    """Every process draws as its seed says, after this was done to it."""
+    real = random.seed
+    random.seed = lambda seed: real(seed_of(seed))
+    return right
+
+
+def modulo():
+    return seeded_by(lambda seed: seed % int(sys.argv[2]))
+
+
+def upper_half():
+    return seeded_by(lambda seed: seed >> 32)
+
+
+def by_the_second():
+    return seeded_by(lambda seed: int(time.time()))
+
+
+def streams(call, told, n):
+    """Each client has one of so many streams, and waits whole seconds."""
+    if over(n):
+        return "attempts"
+    if n == 1:
+        call["draws"] = random.Random(random.randrange(int(sys.argv[2])))
+    return call["draws"].randint(0, min(60, 4 * 2 ** (n - 1)))
+
+
+def remembers(call, told, n):
+    """Decorrelated: the delay before is kept up to so many seconds."""
+    drawn_s = random.uniform(BASE_S, 3 * call.get("last_s", BASE_S))
+    call["last_s"] = min(drawn_s, float(sys.argv[2]))
+    return min(CAP_S, drawn_s)
+
+
 # ---- right, and unusual
 
 
@@ -269,8 +305,11 @@ def elapsed(call, told, n):
 
 
 def new_call():
-    decide, call = globals()[sys.argv[1].replace("-", "_")], {}
+    call = {}
     return lambda told: decide(call, told, told["attempt"])
 
 
+decide = globals()[sys.argv[1].replace("-", "_")]
+if decide in (modulo, upper_half, by_the_second):
+    decide = decide()
 protocol.serve(sys.argv[1], new_call)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "properties/bounds.hpp"
 #include "properties/spread.hpp"
@@ -72,9 +73,18 @@ std::vector<Drawn> drawn(const Contract& contract, std::int64_t retry, const std
 }
 
 Finding jitter_law(const Subject& subject, const Trial& trial) {
-  const double alpha = trial.alpha / static_cast<double>(retries_with_a_law().size() + 1);
+  const double alpha = trial.alpha / static_cast<double>(retries_with_a_law().size() + 2);
   bool tested = false;
-  for (const auto& [retry, steps] : fleet(subject, trial.seed, retries_with_a_law())) {
+  const ByRetry all = fleet(subject, trial.seed, retries_with_a_law());
+  AfterCap after_cap;
+  for (std::size_t i = 0; i < clients; ++i) {
+    for (const auto& [retry, steps] : all) {
+      if (all_came(steps)) after_cap.add(subject.contract, steps[i].previous, steps[i].decision.delay());
+    }
+  }
+  if (const auto why = after_cap.far_from_law(alpha))
+    return {Verdict::fails, {}, {*why, *why, {}, {}, {}, {}}};
+  for (const auto& [retry, steps] : all) {
     const auto draws = drawn(subject.contract, retry, steps);
     if (!all_came(steps) || draws.size() < clients) continue;
     tested = true;
@@ -147,18 +157,58 @@ Pair both(std::optional<long double> a, std::optional<long double> b) {
   return std::pair{*a, *b};
 }
 
-// Two clients of one process whose calls fail at the same instant, another instant for each pair.
+// The first retries of every client of a fleet that fails together, as many as all of them come to.
+std::vector<std::vector<long double>> sequences(const Subject& subject, std::uint64_t seed) {
+  std::vector<std::int64_t> numbers(8);
+  std::iota(numbers.begin(), numbers.end(), 1);
+  std::vector<std::vector<long double>> all(clients);
+  for (const auto& [retry, steps] : fleet(subject, seed, numbers)) {
+    if (!all_came(steps)) break;
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].push_back(in_ns(steps[i].decision.delay()));
+  }
+  return all;
+}
+
+// Two clients of one process whose calls fail at the same instant, another instant for each pair; and many at
+// one instant, each by all that it waits.
 Finding instances_independent(const Subject& subject, const Trial& trial) {
-  return independent(subject, trial, "two clients that fail at the same time",
-                     [&](int i, std::int64_t retry) {
-                       Case a;
-                       a.seed = trial.seed;
-                       a.client = static_cast<std::uint64_t>(2 * i);
-                       a.started = Duration::us(1'234'567) * i;
-                       Case b = a;
-                       b.client += 1;
-                       return both(delay_of(subject, a, retry), delay_of(subject, b, retry));
-                     });
+  if (const auto few = few_sequences(sequences(subject, trial.seed), subject.contract, trial.alpha / 2))
+    return {Verdict::fails, {}, {*few, *few, {}, {}, {}, {}}};
+  Trial rest = trial;
+  rest.alpha /= 2;
+  return independent(subject, rest, "two clients that fail at the same time", [&](int i, std::int64_t retry) {
+    Case a;
+    a.seed = trial.seed;
+    a.client = static_cast<std::uint64_t>(2 * i);
+    a.started = Duration::us(1'234'567) * i;
+    Case b = a;
+    b.client += 1;
+    return both(delay_of(subject, a, retry), delay_of(subject, b, retry));
+  });
+}
+
+// The same clients in so many processes that a generator of few streams gives two of them the same one.
+Finding fresh_processes(const Subject& subject, const Trial& trial) {
+  const auto retry = retry_to_compare(subject.contract);
+  if (!retry) return {};
+  constexpr std::size_t processes = 8;
+  constexpr std::uint64_t clients_of_one = 250;
+  std::vector<std::vector<long double>> all(processes);
+  for (std::size_t p = 0; p < processes; ++p) {
+    Subject copy = subject;
+    copy.policy = subject.fresh(fresh_seed(Seed{trial.suite_seed}, p).value);
+    for (std::uint64_t i = 0; i < clients_of_one; ++i) {
+      Case c;
+      c.seed = detail::mix(trial.seed, p + 1);
+      c.client = i;
+      if (const auto delay = delay_of(copy, c, *retry)) all[p].push_back(*delay);
+    }
+  }
+  const auto alike = two_alike(all, *law_of(subject.contract, *retry, std::nullopt), trial.alpha);
+  if (!alike) return {};
+  const std::string text = fmt::format("retry {}: the same clients of processes {} and {} of {}: {}", *retry,
+                                       alike->one + 1, alike->other + 1, processes, alike->why);
+  return {Verdict::fails, {}, {text, text, {}, {}, {}, {}}};
 }
 
 // The same client number in two processes that start at the same time.
@@ -174,7 +224,12 @@ Finding processes_independent(const Subject& subject, const Trial& trial) {
   };
   const Subject one = process(1);
   const Subject two = process(2);
-  return independent(subject, trial, "the same client of two processes", [&](int i, std::int64_t retry) {
+  Trial rest = trial;
+  if (subject.fresh) {
+    rest.alpha /= 2;
+    if (Finding few = fresh_processes(subject, rest); few.verdict == Verdict::fails) return few;
+  }
+  return independent(subject, rest, "the same client of two processes", [&](int i, std::int64_t retry) {
     Case a;
     a.seed = trial.seed;
     a.client = static_cast<std::uint64_t>(i);
