@@ -11,6 +11,7 @@
 #include "properties/invariant.hpp"
 #include "sim/experiments/published.hpp"
 #include "sim/scenario.hpp"
+#include "sim/server.hpp"
 #include "stats/methods.hpp"
 #include "stats/procedure.hpp"
 
@@ -31,8 +32,8 @@ std::string folded(std::string_view word) {
 }  // namespace
 
 const std::vector<std::string>& list_kinds() {
-  static const std::vector<std::string> kinds = {"policies", "scenarios", "invariants", "tests",
-                                                 "metrics",  "reporters", "suites",     "methods"};
+  static const std::vector<std::string> kinds = {"policies", "scenarios", "stages", "invariants", "tests",
+                                                 "metrics",  "reporters", "suites", "methods"};
   return kinds;
 }
 
@@ -56,6 +57,8 @@ std::vector<ListRow> list_of(std::string_view kind) {
       RG_ASSERT(scenario, std::string(file.id));
       add(file.id, {{"summary", scenario->summary}});
     }
+  } else if (kind == "stages") {
+    for (const ServerKind& stage : servers()) add(stage.id, {{"models", stage.models}});
   } else if (kind == "suites") {
     for (const EmbeddedFile& file : shipped_suites()) {
       const auto suite = find_suite(std::string(file.id));
@@ -89,6 +92,7 @@ std::vector<std::string_view> explained() {
   std::vector<std::string_view> ids = invariants().ids();
   for (const Metric& metric : metrics()) ids.push_back(metric.id);
   for (const EmbeddedFile& file : scenario_files()) ids.push_back(file.id);
+  for (const ServerKind& stage : servers()) ids.push_back(stage.id);
   for (const EmbeddedFile& file : shipped_suites()) ids.push_back(file.id);
   for (const stats::ShownMethod& method : stats::shown_methods()) ids.push_back(method.name);
   for (const stats::Method& method : stats::methods()) ids.push_back(method.id);
@@ -146,6 +150,9 @@ std::string explanations(std::string_view id) {
     RG_ASSERT(scenario, std::string(file.id));
     say(file.id, "a scenario", wrapped(scenario->summary, 0));
   }
+  for (const ServerKind& stage : servers()) {
+    if (is(stage.id)) say(stage.id, "a stage of a simulated server", wrapped(stage.models, 0));
+  }
   for (const EmbeddedFile& file : shipped_suites()) {
     if (!is(file.id)) continue;
     const auto suite = find_suite(std::string(file.id));
@@ -184,7 +191,7 @@ Result<std::string> explanation(std::string_view id) {
   if (std::string text = explanations(id); !text.empty()) return text;
   return failure(
       {"ID", 1, 1}, fmt::format("nothing is called '{}'{}", id, did_you_mean(id, explained())),
-      "a word of a report, a policy, a scenario, an invariant, a metric, a verdict, an exit code, a "
+      "a word of a report, a policy, a scenario, a stage, an invariant, a metric, a verdict, an exit code, a "
       "method or a statistical procedure: `retrygate explain` lists them");
 }
 

@@ -10,7 +10,7 @@
 
 namespace retrygate::ci {
 
-// policies, scenarios, invariants, metrics, tests, reporters, suites.
+// policies, scenarios, stages, invariants, metrics, tests, reporters, suites.
 const std::vector<std::string>& list_kinds();
 // The first column is what the text form shows beside the id.
 std::vector<ListRow> list_of(std::string_view kind);

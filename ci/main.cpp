@@ -61,7 +61,7 @@ clients, and gates the change in CI.
                                                     which settings matter?
   retrygate gate suite.toml                         may this change be merged?
 
-  retrygate list policies|scenarios|invariants|metrics|methods|tests|reporters|suites
+  retrygate list policies                           also scenarios, metrics ...
   retrygate explain cap-respected                   also verdicts and exit codes
   retrygate COMMAND --help                          every option
 )";

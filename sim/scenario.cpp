@@ -17,7 +17,17 @@ namespace {
 
 constexpr std::int64_t most_fault_windows = 1'000'000;
 
-// The table that the reference names and the scenario's id.
+// The tables [scenario.NAME] of a file.
+std::vector<Member> scenarios_in(const Value& file) {
+  for (const Member& group : std::get<Table>(file.data)) {
+    if (group.key == "scenario" && std::holds_alternative<Table>(group.value.data))
+      return std::get<Table>(group.value.data);
+  }
+  return {};
+}
+
+// The table that the reference names and the scenario's id. A file without `stages` of its own may hold the
+// scenario as [scenario.NAME]; only of several one has to be named.
 Result<std::pair<std::string, Value>> find_table(std::string_view reference, const Where& where) {
   for (const EmbeddedFile& file : scenario_files()) {
     if (file.id != reference) continue;
@@ -35,19 +45,31 @@ Result<std::pair<std::string, Value>> find_table(std::string_view reference, con
   }
   Result<Value> file = load_toml(path);
   if (!file) return tl::unexpected(file.error());
+  const std::vector<Member> inside = scenarios_in(*file);
+  std::vector<std::string_view> names;
+  for (const Member& member : inside) names.emplace_back(member.key);
+  const auto refuse = [&](const std::string& message) {
+    return failure(where, message,
+                   names.empty()
+                       ? ""
+                       : fmt::format("one of: {0}#{1}", path, fmt::join(names, fmt::format(" {}#", path))));
+  };
   if (hash == std::string_view::npos) {
+    const auto& own = std::get<Table>(file->data);
+    if (!inside.empty() &&
+        std::none_of(own.begin(), own.end(), [](const Member& m) { return m.key == "stages"; })) {
+      if (inside.size() == 1) return std::pair{inside[0].key, inside[0].value};
+      return refuse(fmt::format("{} holds {} scenarios", path, inside.size()));
+    }
     const std::size_t slash = path.rfind('/');
     const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
     return std::pair{path.substr(begin, path.size() - begin - 5), *std::move(file)};
   }
   const std::string_view name = reference.substr(hash + 1);
-  for (const Member& group : std::get<Table>(file->data)) {
-    if (group.key != "scenario" || !std::holds_alternative<Table>(group.value.data)) continue;
-    for (const Member& member : std::get<Table>(group.value.data)) {
-      if (member.key == name) return std::pair{std::string(name), member.value};
-    }
+  for (const Member& member : inside) {
+    if (member.key == name) return std::pair{std::string(name), member.value};
   }
-  return failure(where, fmt::format("{} has no table [scenario.{}]", path, name));
+  return refuse(fmt::format("{} has no table [scenario.{}]{}", path, name, did_you_mean(name, names)));
 }
 
 // Puts the table's own values in the place of "$name"; `used` gathers the names.

@@ -52,6 +52,25 @@ TEST_F(ScenarioFiles, AreRelativeToTheFileThatNamesThem) {
   EXPECT_TRUE(read({"outages=" + folder_ + "outages.csv"}));
 }
 
+// As sim/README.md shows one. Of several the reader has to say which.
+TEST_F(ScenarioFiles, MayHoldTheScenarioAsATableWithItsName) {
+  file("s.toml",
+       "[scenario.mine]\nclients = 7\nstages = [{ kind = \"service\", time = \"5ms\" }]\n[policy.p]\n");
+  ASSERT_TRUE(read()) << refusal();
+  EXPECT_EQ(read()->id, "mine");
+  EXPECT_EQ(read()->clients, 7);
+  EXPECT_EQ(*read(), *find_scenario(folder_ + "s.toml#mine", {"test", 1, 1}));
+  const auto other = find_scenario(folder_ + "s.toml#mime", {"test", 1, 1});
+  ASSERT_FALSE(other);
+  EXPECT_NE(to_string(other.error()).find("has no table [scenario.mime], did you mean 'mine'?"),
+            std::string::npos);
+  file("s.toml", "[scenario.a]\nstages = []\n[scenario.b]\nstages = []\n");
+  expect_refused({"holds 2 scenarios\n  hint: one of: " + folder_ + "s.toml#a " + folder_ + "s.toml#b"});
+  // A file that is a scenario itself is not mistaken for one that holds others.
+  file("s.toml", "stages = []\n[scenario.a]\nstages = []\n");
+  expect_refused({"unknown key 'scenario'"});
+}
+
 TEST_F(ScenarioFiles, WhatTheyHoldIsPartOfTheDefinition) {
   file("s.toml", world);
   file("outages.csv", "start,end\n1s,2s\n");
