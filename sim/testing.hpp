@@ -42,6 +42,17 @@ struct MeanOfSeeds {
   double mean = 0, error = 0;  // standard error
 };
 
+// Of one value a seed.
+inline MeanOfSeeds mean_of(const std::vector<double>& all) {
+  const auto n = static_cast<double>(all.size());
+  MeanOfSeeds result;
+  for (const double x : all) result.mean += x / n;
+  double squares = 0;
+  for (const double x : all) squares += (x - result.mean) * (x - result.mean);
+  result.error = std::sqrt(squares / (n - 1) / n);
+  return result;
+}
+
 // A metric over seeds 1..n.
 inline MeanOfSeeds over_seeds(const std::string& reference, const Scenario& s, std::string_view metric,
                               int n) {
@@ -53,12 +64,7 @@ inline MeanOfSeeds over_seeds(const std::string& reference, const Scenario& s, s
   for (int seed = 1; seed <= n; ++seed)
     all.push_back(
         *m.read(*runner.run(p, s, Seed{static_cast<std::uint64_t>(seed)}, {.measures = &measures})));
-  MeanOfSeeds result;
-  for (const double x : all) result.mean += x / n;
-  double squares = 0;
-  for (const double x : all) squares += (x - result.mean) * (x - result.mean);
-  result.error = std::sqrt(squares / (n - 1) / n);
-  return result;
+  return mean_of(all);
 }
 
 }  // namespace retrygate::testing_sim

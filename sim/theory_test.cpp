@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "sim/testing.hpp"
 
@@ -113,27 +115,54 @@ TEST(Theory, JacksonsChainWithRetries) {
   expect_near(over_seeds("fixed:base=30ms,max_attempts=1000", chain, "latency_mean_s", 20), all, 0.02);
 }
 
+// Callers under way on average = their rate of arrival times their mean time in the system (J. D. C. Little,
+// "A Proof for the Queuing Formula L = lambda W", Operations Research 9, 1961), whatever the system is. The
+// first is seen by an observer who comes at Poisson instants of his own and so sees averages over time (R. W.
+// Wolff, "Poisson Arrivals See Time Averages", Operations Research 30, 1982); the rate is the one that was
+// asked for.
+void expect_littles_law(const std::string& policy_name, double lambda, const std::string& stages) {
+  const Scenario s = open(lambda, stages);
+  constexpr int seeds = 20;
+  std::vector<double> seen, differences;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    std::vector<TraceRow> trace;
+    const Totals t = play(policy_name, s, seed, {.trace = &trace});
+    ASSERT_EQ(t.unfinished, 0);
+    std::map<std::uint32_t, std::pair<Duration, Duration>> calls;  // by client, who makes one
+    for (const TraceRow& row : trace) {
+      auto& [start, end] = calls.try_emplace(row.client, row.start.since_start, Duration{}).first->second;
+      end = row.end->since_start;
+    }
+    std::vector<Duration> starts, ends;
+    for (const auto& [client, call] : calls) {
+      starts.push_back(call.first);
+      ends.push_back(call.second);
+    }
+    std::sort(starts.begin(), starts.end());
+    std::sort(ends.begin(), ends.end());
+    const auto until = [](const std::vector<Duration>& sorted, Duration at) {
+      return std::upper_bound(sorted.begin(), sorted.end(), at) - sorted.begin();
+    };
+    Rng observer(Seed{1000 + seed});
+    double sum = 0, looks = 0;
+    for (Duration at; at <= starts.back(); at = at + observer.exponential(Duration::ms(20))) {
+      sum += static_cast<double>(until(starts, at) - until(ends, at));
+      ++looks;
+    }
+    seen.push_back(sum / looks);
+    differences.push_back(sum / looks - lambda * t.latencies_all->mean_s);
+  }
+  const MeanOfSeeds under_way = mean_of(seen), difference = mean_of(differences);
+  EXPECT_NEAR(difference.mean, 0, 5 * difference.error) << under_way.mean;
+  EXPECT_LT(difference.error, 0.01 * under_way.mean);  // else the test could not fail
+}
+
 TEST(Theory, LittlesLaw) {
-  // The area under the number of callers in the system is the sum of their times in it: counted from the
-  // trace event by event on one side, from the latencies on the other. Exact.
-  std::vector<TraceRow> trace;
-  const Totals t =
-      play(once, open(80, R"({ kind = "queue", service = "exponential 10ms" })"), 3, {.trace = &trace});
-  std::vector<std::pair<std::int64_t, int>> events;
-  for (const TraceRow& row : trace) {
-    events.emplace_back(row.start.since_start.ns(), 1);
-    events.emplace_back(row.end->since_start.ns(), -1);
-  }
-  std::sort(events.begin(), events.end());
-  int128 area = 0;
-  std::int64_t inside = 0, last = 0;
-  for (const auto& [time, change] : events) {
-    area += int128{inside} * (time - last);
-    last = time;
-    inside += change;
-  }
-  EXPECT_EQ(inside, 0);
-  EXPECT_NEAR(static_cast<double>(area) / 1e9, t.latencies->mean_s * static_cast<double>(t.calls), 1e-6);
+  expect_littles_law(once, 80, R"({ kind = "queue", service = "exponential 10ms" })");
+  // Callers who come back, who are refused, and some of whom give up.
+  expect_littles_law("full-jitter:max_attempts=3", 80, R"({ kind = "random-failure", probability = 0.2 },
+      { kind = "rate-limit", rate_per_s = 90, burst = 20, tell_wait = true },
+      { kind = "queue", workers = 3, order = "lifo", capacity = 4, service = "gamma 30ms 0.5" })");
 }
 
 // Clients who fail together and come back once, each after a delay of [0, c] or [c / 2, c].
