@@ -176,4 +176,28 @@ Heeded heeded(const Contract& c, Duration asked, const Support& own) {
   return h;
 }
 
+namespace {
+
+// "3s", "[1s, 3s]", "3s or more", "any delay".
+std::string span_of(const Support& wait) {
+  if (wait.lo >= without_end) return "a wait without end";
+  const auto text = [](long double ns) { return to_string(Duration::ns(static_cast<std::int64_t>(ns))); };
+  if (wait.hi < without_end) return wait.lo == wait.hi ? text(wait.hi) : to_string(wait);
+  return wait.lo > 0 ? text(wait.lo) + " or more" : "any delay";
+}
+
+}  // namespace
+
+std::string allowance(const Contract& c, std::optional<Duration> asked, const Support& own) {
+  if (!asked) return "the header is malformed and counts as absent, which leaves " + span_of(own);
+  const Heeded rule = heeded(c, *asked, own);
+  std::string text =
+      "the header asks for " + (*asked == Duration::max() ? "more than 292 years" : to_string(*asked));
+  if (c.retry_after_max && *asked > *c.retry_after_max)
+    text += ", above retry_after_max = " + to_string(*c.retry_after_max);
+  text += fmt::format(": '{}' allows ", to_string(c.retry_after.value_or(RetryAfterRule::ignore)));
+  if (!rule.may_wait) return text + "nothing but the end of the call";
+  return text + span_of(rule.wait) + (rule.may_stop ? ", or the end of the call" : "");
+}
+
 }  // namespace retrygate

@@ -50,4 +50,9 @@ struct Heeded {
 // `own` is where the delay would lie without a header.
 Heeded heeded(const Contract&, Duration asked, const Support& own);
 
+// For people: what the header says, what the rule makes of it, and where the delay may lie. Without `asked`
+// it is malformed. "the header asks for 1h, above retry_after_max = 5m: 'floor' allows 5m, or the end of the
+// call"
+std::string allowance(const Contract&, std::optional<Duration> asked, const Support& own);
+
 }  // namespace retrygate

@@ -682,13 +682,18 @@ class ProgramCheck {
     result.rows = rows_of(name_, recording, contract_, options_, undecided);
     std::vector<Broken> faults = conductor.faults();
     result.decisions = conductor.decisions();
-    if (faults.empty()) result.decisions += ask_one_by_one(said, undecided, result.rows, faults);
+    std::size_t processes = recording.processes.size() + 1 + conductor.faults().size();
+    if (faults.empty()) {
+      const std::int64_t asked = ask_one_by_one(said, undecided, result.rows, faults);
+      result.decisions += asked;
+      processes += asked > 0 ? 1 : 0;
+    }
     for (VerdictRow& row : result.rows) {
       if (row.invariant->id == "survives" && !faults.empty()) row = judged(*row.invariant, faults);
       if (row.verdict == Verdict::fails && row.counterexample.token.empty())
         explain(row, said, conductor.silent());
     }
-    result.coverage = coverage(conductor, recording, said, undecided, result.decisions);
+    result.coverage = coverage(conductor, said, undecided, result.decisions, processes);
     add_unsure(name_, undecided, options_, result.rows);
     return result;
   }
@@ -899,15 +904,15 @@ class ProgramCheck {
     row = named(std::move(row));
   }
 
-  Coverage coverage(const Conductor& conductor, const Recording& recording, const Introduction& said,
-                    const std::vector<const Invariant*>& undecided, std::int64_t decisions) const {
+  Coverage coverage(const Conductor& conductor, const Introduction& said,
+                    const std::vector<const Invariant*>& undecided, std::int64_t decisions,
+                    std::size_t processes) const {
     const Effort effort = effort_of(options_.cases);
     const std::int64_t most = contract_.max_attempts.value_or(std::numeric_limits<std::int64_t>::max());
     Coverage c;
-    c.tried = fmt::format("attempts 1..{} in sequence{}; {} decisions in {} processes",
-                          std::min(effort.attempts, most),
-                          said.jumps && most > effort.attempts ? ", 10000, 1000000, 2147483648" : "",
-                          decisions, recording.processes.size() + 1 + conductor.faults().size());
+    c.tried = fmt::format(
+        "attempts 1..{} in sequence{}; {} decisions in {} processes", std::min(effort.attempts, most),
+        said.jumps && most > effort.attempts ? ", 10000, 1000000, 2147483648" : "", decisions, processes);
     if (most <= effort.attempts)
       c.not_tried.push_back(fmt::format("attempts beyond its {}", most));
     else if (!said.jumps)

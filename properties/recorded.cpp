@@ -387,7 +387,7 @@ std::optional<Finding> attempts_exact(const std::vector<Seen>& all, const Rules&
       [&](const Seen& s) -> Complaint {
         if (!s.stopped) {
           if (number(s) < most) return {};
-          return fmt::format("is not the last, although {} are promised", most);
+          return fmt::format("is not the last, although {} are promised in all", most);
         }
         if (number(s) >= most || has_excuse(s, k)) return {};
         if (s.why == Stop::not_retryable) return {};  // that is for all-retryable to say
@@ -490,7 +490,8 @@ std::optional<Finding> not_early(const std::vector<Seen>& all, const Rules& k) {
       [&](const Seen& s) -> Complaint {
         const Heeded rule = heeded(c, *s.asked, Support{0, without_end, 0});
         if (in_ns(s.wait) >= rule.wait.lo - in_ns(c.tick)) return {};
-        return fmt::format("the delay is {}, earlier than the server asked", to_string(s.wait));
+        return fmt::format("the delay is {}, earlier than the server asked; {}", to_string(s.wait),
+                           allowance(c, s.asked, own_or_anything(s, c)));
       });
 }
 
@@ -502,18 +503,13 @@ std::optional<Finding> after_bounded(const std::vector<Seen>& all, const Rules& 
     const Heeded rule = heeded(c, *s.asked, mine);
     if (s.stopped) {
       if (!ended_by_header(s, k)) return {};
-      if (c.retry_after_max && *s.asked > *c.retry_after_max)
-        return fmt::format("the call ends, although a longer header is to be clipped to {}",
-                           to_string(*c.retry_after_max));
-      return "the call ends, although the header is no reason for that";
+      return "the call ends; " + allowance(c, s.asked, mine);
     }
     if (!rule.may_wait)
-      return fmt::format("the delay is {}, although a header above {} ends the call", to_string(s.wait),
-                         to_string(*c.retry_after_max));
+      return fmt::format("the delay is {}; {}", to_string(s.wait), allowance(c, s.asked, mine));
     if (in_ns(s.wait) <= rule.wait.hi + mine.slack + mine.above + in_ns(c.tick) + in_ns(s.hidden)) return {};
-    return fmt::format("the delay is {}, longer than the rule '{}' allows ({})", to_string(s.wait),
-                       to_string(*c.retry_after),
-                       to_string(Duration::ns(static_cast<std::int64_t>(rule.wait.hi))));
+    return fmt::format("the delay is {}, longer than the rule allows; {}", to_string(s.wait),
+                       allowance(c, s.asked, mine));
   });
 }
 
@@ -527,15 +523,13 @@ std::optional<Finding> parsed(const std::vector<Seen>& all, const Rules& k) {
         return s.stopped ? ended_by_header(s, k) : !beyond_the_timer(s, c) && (s.asked || own_support(s, c));
       },
       [&](const Seen& s) -> Complaint {
-        const std::string means = s.asked ? fmt::format("asks for {}", to_string(*s.asked))
-                                          : std::string("is malformed and counts as absent");
-        if (s.stopped) return fmt::format("the call ends; the header {}", means);
         const Support mine = own_or_anything(s, c);
+        if (s.stopped) return "the call ends; " + allowance(c, s.asked, mine);
         const Heeded rule = s.asked ? heeded(c, *s.asked, mine) : Heeded{mine};
         const long double slack = mine.slack + mine.above + in_ns(c.tick);
         if (in_ns(s.wait) >= rule.wait.lo - slack && in_ns(s.wait) <= rule.wait.hi + slack + in_ns(s.hidden))
           return {};
-        return fmt::format("the delay is {}; the header {}", to_string(s.wait), means);
+        return fmt::format("the delay is {}; {}", to_string(s.wait), allowance(c, s.asked, mine));
       });
 }
 
@@ -549,7 +543,8 @@ std::optional<Finding> zero(const std::vector<Seen>& all, const Rules& k) {
       [&](const Seen& s) -> Complaint {
         const auto mine = own_support(s, c);
         if (!mine || in_ns(s.wait) >= mine->lo - mine->slack) return {};
-        return fmt::format("the delay is {}, sooner than without a header", to_string(s.wait));
+        return fmt::format("the delay is {}, sooner than without a header ({})", to_string(s.wait),
+                           to_string(*mine));
       });
 }
 

@@ -70,8 +70,11 @@ std::optional<std::string> far_from_law(const std::vector<Drawn>& draws, double 
   const auto n = static_cast<double>(draws.size());
   if (draws.empty()) return std::nullopt;
   const long double allowed = std::sqrt(std::log(2 / alpha) / (2 * n));
-  std::vector<long double> least, most;
+  std::vector<long double> least, most, delays;
+  bool one_law = true;
   for (const Drawn& d : draws) {
+    delays.push_back(d.delay);
+    one_law = one_law && d.law.drawn.hi == draws.front().law.drawn.hi;
     const long double slack = d.law.drawn.slack + d.law.drawn.above + d.law.tick;
     least.push_back(d.law.below(d.delay - 1 - slack));
     most.push_back(d.law.below(d.delay + slack));
@@ -84,8 +87,14 @@ std::optional<std::string> far_from_law(const std::vector<Drawn>& draws, double 
                          least[i] - static_cast<long double>(i) / n});
   }
   if (furthest <= allowed) return std::nullopt;
-  return fmt::format("the delays lie {:.3f} from the declared law, {:.3f} is chance",
-                     static_cast<double>(furthest), static_cast<double>(allowed));
+  std::string text = fmt::format("the delays lie {:.3f} from the declared law, {:.3f} is chance",
+                                 static_cast<double>(furthest), static_cast<double>(allowed));
+  if (!one_law) return text;
+  std::sort(delays.begin(), delays.end());
+  const auto middle = delays[delays.size() / 2];
+  return text + fmt::format("; half of them are {} or less, and {:.0f} % should be",
+                            to_string(Duration::ns(static_cast<std::int64_t>(middle))),
+                            100 * static_cast<double>(draws.front().law.below(middle)));
 }
 
 void AfterCap::add(const Contract& c, std::optional<Duration> previous, Duration delay) {
@@ -152,7 +161,8 @@ std::optional<std::string> herds(const std::vector<long double>& delays, const D
   const auto share = static_cast<double>(1.0L / bins + law.densest * edge(law) / width(law));
   const int fullest = *std::max_element(in_bin.begin(), in_bin.end());
   if (binomial_at_least(fullest, n, share) < alpha / 2 / bins)
-    return fmt::format("{} come back within 1/{} of the interval", fullest, bins);
+    return fmt::format("{} come back within 1/{} of the interval, where the law sends {} of {}", fullest,
+                       bins, n / bins, n);
   const auto most = std::max_element(same.begin(), same.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == same.end()) return std::nullopt;
@@ -254,8 +264,8 @@ std::optional<std::string> few_sequences(const std::vector<std::vector<long doub
                    (repeats > repeats_by_chance &&
                     binomial_at_least(repeats, static_cast<int>(all.size()), declared) < alpha / 4);
   if (!few) return std::nullopt;
-  return fmt::format("{} clients wait in only {} different ways, all {} retries of a call taken together",
-                     all.size(), different, retries);
+  return fmt::format("{} clients have only {} different sequences of {} {}", all.size(), different, retries,
+                     retries == 1 ? "delay" : "delays");
 }
 
 std::optional<TwoAlike> two_alike(const std::vector<std::vector<long double>>& processes, const DelayLaw& law,

@@ -321,7 +321,7 @@ Finding degenerate(const Subject& subject, const Trial& trial) {
       subject.deviations.begin(), subject.deviations.end(),
       [](const Deviation& d) { return d.invariant == "delay-in-bounds" || d.invariant == "cap-respected"; });
   std::vector<Subject> edges;
-  if (at_an_edge(subject.contract)) edges.push_back({subject.name, subject.policy, subject.contract});
+  if (at_an_edge(subject.contract)) edges.push_back({"its own settings", subject.policy, subject.contract});
   for (const Variant& v : subject.variants) edges.push_back({v.settings, v.policy, v.policy.contract()});
   const auto at = [&](const Subject& edge, const Case& c) -> Complaint {
     const Walk done = walk(edge, c);

@@ -108,7 +108,8 @@ Finding not_early(const Subject& subject, const Trial& trial) {
       const Heeded rule = heeded(subject.contract, *h->asked, Support{0, without_end, 0});
       const auto delay = in_ns(h->decision.delay());
       if (delay >= rule.wait.lo - in_ns(subject.contract.tick)) return {};
-      return fmt::format("{}, earlier than the server asked", described(*h));
+      return fmt::format("{}, earlier than the server asked; {}", described(*h),
+                         allowance(subject.contract, h->asked, h->own));
     });
   });
 }
@@ -123,21 +124,14 @@ Finding bounded(const Subject& subject, const Trial& trial) {
         if (rule.may_stop || beyond_the_timer(subject.contract, *h->asked) ||
             !ended_by_header(subject, c, *h, rule.wait))
           return {};
-        const auto most = subject.contract.retry_after_max;
-        return fmt::format("{}, although {}", described(*h),
-                           most && *h->asked > *most
-                               ? fmt::format("a longer header is to be clipped to {}", to_string(*most))
-                               : std::string("without the header it goes on"));
+        return described(*h) + "; " + allowance(subject.contract, h->asked, h->own);
       }
-      if (!rule.may_wait)
-        return fmt::format("{}, although a header above {} ends the call", described(*h),
-                           to_string(*subject.contract.retry_after_max));
+      if (!rule.may_wait) return described(*h) + "; " + allowance(subject.contract, h->asked, h->own);
       const auto delay = in_ns(h->decision.delay());
       const long double slack = h->own.slack + h->own.above + in_ns(subject.contract.tick);
       if (delay <= rule.wait.hi + slack) return {};
-      return fmt::format("{}, longer than the rule '{}' allows ({})", described(*h),
-                         to_string(*subject.contract.retry_after),
-                         to_string(Duration::ns(static_cast<std::int64_t>(rule.wait.hi))));
+      return fmt::format("{}, longer than the rule allows; {}", described(*h),
+                         allowance(subject.contract, h->asked, h->own));
     });
   });
 }
@@ -174,9 +168,7 @@ Finding parsed(const Subject& subject, const Trial& trial) {
         const long double slack = h->own.slack + h->own.above + in_ns(contract.tick);
         if (delay >= rule.wait.lo - slack && delay <= rule.wait.hi + slack) return {};
       }
-      return fmt::format("{}; the header {}", described(*h),
-                         h->asked ? fmt::format("asks for {}", to_string(*h->asked))
-                                  : std::string("is malformed and counts as absent"));
+      return described(*h) + "; " + allowance(contract, h->asked, h->own);
     });
   });
 }
@@ -189,7 +181,7 @@ Finding zero(const Subject& subject, const Trial& trial) {
       if (!h || !h->own_known || h->decision.stops()) return {};
       const auto delay = in_ns(h->decision.delay());
       if (delay >= h->own.lo - h->own.slack) return {};
-      return fmt::format("{}, sooner than without a header", described(*h));
+      return fmt::format("{}, sooner than without a header ({})", described(*h), to_string(h->own));
     });
   });
 }

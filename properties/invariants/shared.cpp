@@ -1,6 +1,7 @@
 // Budgets and breakers: what all calls of a client share. Random sequences of commands are given to the
 // subject and to models written from the contract alone; the subject must do what one of the models allows.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -54,27 +55,10 @@ class Run {
   Complaint play() {
     constexpr std::int64_t commands = 24;
     const std::int64_t length = std::min(case_.attempt, commands);
-    for (std::int64_t i = 0; i < length; ++i) {
-      const auto place = static_cast<std::size_t>(i) * 3;
-      constexpr std::array<int, 4> bursts{1, 3, 20, 130};
-      const int times = bursts.at(pick(case_, place + 1, bursts.size()));
-      const std::size_t kind = pick(case_, place, 6);
-      if (kind == 5 && !subject_.contract.breaker) {
-        if (auto wrong = storm()) return fmt::format("command {}: {}", i + 1, *wrong);
-      }
-      if (kind == 5 && subject_.contract.breaker) {
-        if (pick(case_, place + 1, 2) == 0) pass(2);  // so that one that is open may try
-        const bool fails = pick(case_, place + 2, 4) == 0;
-        if (auto wrong = at_once(fails)) return fmt::format("command {}: {}", i + 1, *wrong);
-        // Whether what was sent before a change of state still counts, no contract says. A success too many
-        // does nothing to failures in a row; of a share it is one more call.
-        if (fails || subject_.contract.breaker->failure_ratio > 0) return {};
-      }
-      if (kind == 4) pass(pick(case_, place + 2, 4));
-      for (int k = 0; k < times && kind < 4; ++k) {
-        if (auto wrong = call(kind != 3 ? times : 0)) return fmt::format("command {}: {}", i + 1, *wrong);
-        if (kind < 3) break;  // one call that fails so often
-      }
+    bool over = false;
+    for (std::int64_t i = 0; i < length && !over; ++i) {
+      if (auto wrong = command(static_cast<std::size_t>(i) * 3, over))
+        return fmt::format("{}: {}", fmt::join(told_, ", then "), *wrong);
     }
     return {};
   }
@@ -82,12 +66,47 @@ class Run {
   bool refused() const { return refused_; }
 
  private:
+  // The command that is drawn at a place. `over` is set where nothing can be said of what would come after
+  // it.
+  Complaint command(std::size_t place, bool& over) {
+    constexpr std::array<int, 4> bursts{1, 3, 20, 130};
+    const int times = bursts.at(pick(case_, place + 1, bursts.size()));
+    const std::size_t kind = pick(case_, place, 6);
+    if (kind < 3) {
+      told_.push_back(times == 1 ? "a call whose first attempt fails"
+                                 : fmt::format("a call whose first {} attempts fail", times));
+      return call(times);
+    }
+    if (kind == 3) {
+      told_.push_back(times == 1 ? "a call that succeeds"
+                                 : fmt::format("{} calls that succeed, one after another", times));
+      for (int k = 0; k < times; ++k) {
+        auto wrong = call(0);
+        if (wrong && times > 1) return fmt::format("in call {} of these, {}", k + 1, *wrong);
+        if (wrong) return wrong;
+      }
+      return {};
+    }
+    if (kind == 4) {
+      pass(pick(case_, place + 2, 4));
+      return {};
+    }
+    if (!subject_.contract.breaker) return storm();
+    if (pick(case_, place + 1, 2) == 0) pass(2);  // so that one that is open may try
+    const bool fails = pick(case_, place + 2, 4) == 0;
+    if (auto wrong = at_once(fails)) return wrong;
+    // Whether what was sent before a change of state still counts, no contract says. A success too many
+    // does nothing to failures in a row; of a share it is one more call.
+    over = fails || subject_.contract.breaker->failure_ratio > 0;
+    return {};
+  }
   void pass(std::size_t how_long) {
     const Duration open_for =
         subject_.contract.breaker ? subject_.contract.breaker->open_for : Duration::s(1);
     const std::array<Duration, 4> lengths{Duration::us(1'013), open_for / 2, open_for + Duration::us(7'013),
                                           Duration::s(1'000)};
     now_ = now_ + lengths.at(how_long);
+    told_.push_back("a pause of " + to_string(lengths.at(how_long)));
   }
 
   // More calls start at the same time than may be on trial. All that are sent succeed, or the first one
@@ -95,6 +114,8 @@ class Run {
   Complaint at_once(bool fails) {
     const auto calls =
         static_cast<std::size_t>(std::min<std::int64_t>(subject_.contract.breaker->trials, 20) + 2);
+    told_.push_back(fmt::format("{} calls at once, {}", calls,
+                                fails ? "of which the first to end fails" : "that succeed"));
     std::vector<Case> cases(calls, case_);
     std::vector<std::unique_ptr<CallUnderTest>> sent;
     for (Case& c : cases) {
@@ -150,7 +171,9 @@ class Run {
     std::list<Live> live;
     Case next_call = case_;
     next_call.started = now_.since_start;
-    for (int left = static_cast<int>(std::min(retries, 197.0)) + 3; left > 0; --left) {
+    const int calls = static_cast<int>(std::min(retries, 197.0)) + 3;
+    told_.push_back(fmt::format("{} calls at once, of which every attempt fails", calls));
+    for (int left = calls; left > 0; --left) {
       next_call.call = ++calls_;
       live.emplace_back(subject_, next_call, client_, now_);
     }
@@ -241,6 +264,7 @@ class Run {
   std::uint64_t calls_ = 0;
   int storms_ = 0;
   bool refused_ = false;
+  std::vector<std::string> told_;  // the commands so far
 };
 
 // ---- budgets ----
@@ -252,6 +276,7 @@ struct Tokens {
   double left = b.capacity;
   Instant at = {};
   double last_cost = 0;
+  double at_hand = 0;  // when it was last asked for a retry
   bool wrong = false;
 
   void refill(Instant now) {
@@ -283,6 +308,7 @@ class TokenModel final : public Model {
         t.last_cost = 0;
         continue;
       }
+      t.at_hand = t.left;
       if (t.eager) {
         t.wrong = t.wrong || !admitted;
         continue;
@@ -308,6 +334,7 @@ class TokenModel final : public Model {
   Complaint decided(Instant, const Decision& d) override {
     if (d.stops() && d.why() != Stop::budget) return {};
     for (Tokens& t : readings_) {
+      t.at_hand = t.left;
       if (d.stops() && t.surely(true)) t.wrong = true;
       if (!d.stops() && t.eager) {
         if (t.surely(false)) t.wrong = true;
@@ -320,8 +347,14 @@ class TokenModel final : public Model {
  private:
   Complaint verdict(std::string_view what, std::int64_t attempt) const {
     if (!readings_[0].wrong || !readings_[1].wrong) return {};
-    return fmt::format("{} (attempt {}) with {:.6g} of {:.6g} tokens left", what, attempt, readings_[0].left,
-                       readings_[0].b.capacity);
+    const auto& [eager, lazy] = readings_;
+    const bool agree = std::abs(eager.at_hand - lazy.at_hand) < close;
+    const std::string left = agree ? fmt::format("{:.6g}", eager.at_hand)
+                                   : fmt::format("{:.6g} (or {:.6g}, if a retry is paid when it is sent)",
+                                                 eager.at_hand, lazy.at_hand);
+    return fmt::format("{} (attempt {}) with {} of {:.6g} tokens left; it takes {} {:.6g}", what, attempt,
+                       left, eager.b.capacity,
+                       eager.b.kind == BudgetKind::grpc_throttle ? "more than" : "at least", eager.needed());
   }
   std::array<Tokens, 2> readings_;
   std::int64_t attempt_ = 0;
@@ -361,7 +394,8 @@ class RatioModel final : public Model {
     const double least = b_.ratio * count(calls_, now, 0.5);
     const double made = count(retries_, now, 1.5) + to_come_;
     if (made + 1 > least - close) return {};
-    return fmt::format("a retry is refused after {} of {:.6g} within {}", made, least, to_string(b_.window));
+    return fmt::format("a retry is refused although {} were made within {} and {:.6g} are allowed at least",
+                       made, to_string(b_.window), least);
   }
   const Budget& b_;
   std::vector<Instant> calls_, retries_;
@@ -533,7 +567,7 @@ class BreakerModel final : public Model {
     if (!admitted && state_ != State::open && !full)
       return fmt::format(
           "attempt {} is refused although the breaker is {}", attempt,
-          state_ == State::closed ? "closed" : fmt::format("half open with {} on trial", trials_));
+          state_ == State::closed ? closed_yet() : fmt::format("half open with {} on trial", trials_));
     if (admitted && state_ == State::half_open) ++trials_;
     return {};
   }
@@ -552,6 +586,16 @@ class BreakerModel final : public Model {
 
  private:
   enum class State { closed, open, half_open };
+
+  // "closed: 1 of the last calls failed in a row, 5 open it"
+  std::string closed_yet() const {
+    const std::string_view what = b_.unit == BreakerUnit::call ? "calls" : "attempts";
+    if (b_.failures > 0)
+      return fmt::format("closed: {} {} have failed in a row, and {} open it", in_a_row_, what, b_.failures);
+    return fmt::format("closed: {} of the last {} {} have failed, and it takes {:.6g} % of {} to open it",
+                       std::count(last_.begin(), last_.end(), true), last_.size(), what,
+                       100 * b_.failure_ratio, b_.window_calls);
+  }
 
   void count(Instant now, bool success) {
     if (state_ == State::half_open) {

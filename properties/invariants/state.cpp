@@ -165,11 +165,17 @@ Finding reset_not_early(const Subject& subject, const Trial& trial) {
       const long double least = half ? own->lo + (own->hi - own->lo) / 2 - own->slack : own->lo - own->slack;
       return delay < least ? step : nullptr;
     };
+    const auto kinds = kinds_of_failure(subject);
+    const auto last_of = [&](const Case& one) {
+      return kinds[pick(one, static_cast<std::size_t>(attempt) * 4, kinds.size())];
+    };
     const auto say = [&](const Step& step, std::string_view whose) {
       return fmt::format(
-          "attempt {} failed like the others before, each in its own way; {} {}, as if there had "
-          "been a success",
-          attempt, whose, to_string(step.decision.delay()));
+          "{} attempts failed, the last one with {} after others of any kind; {} {}, as if there had been a "
+          "success "
+          "(the law says {})",
+          attempt, to_string(last_of(c)), whose, to_string(step.decision.delay()),
+          to_string(*support_of(subject.contract, attempt, step.previous)));
     };
     // A delay that is as low in a call of plain failures was not reset by anything here.
     const auto plain = [&](Case other, bool half) {
@@ -243,8 +249,8 @@ Finding amplification(const Subject& subject, const Trial& trial) {
     }
     // Without a limit of attempts a call may go on until the server lets it succeed.
     if (contract.max_attempts && requests > *contract.max_attempts * calls)
-      return fmt::format("{} calls make {} requests, {} at most are promised", calls, requests,
-                         *contract.max_attempts * calls);
+      return fmt::format("{} {} {} requests, {} at most are promised", calls,
+                         calls == 1 ? "call makes" : "calls make", requests, *contract.max_attempts * calls);
     const auto allowed = retries_allowed(contract, static_cast<double>(calls), within);
     const auto retries = static_cast<double>(requests - calls);
     if (requests > enough || !allowed || retries <= *allowed + 1e-6) return {};
