@@ -283,33 +283,6 @@ Result<void> check_all(const CheckTask& task, const GateOptions& options, Report
   return {};
 }
 
-// What a run of a program that broke off, or was never there, says of it.
-void add_fault(const RunFault& fault, Report& report) {
-  report.notes.push_back(fmt::format("{} {}: no comparison with it was made.", fault.subject,
-                                     fault.started ? "broke off in a simulation" : "could not be started"));
-  if (!fault.started) {
-    report.unstarted.push_back(
-        {fault.where, fmt::format("{} was not compared: {}", fault.subject, fault.what()), {}});
-    report.code = worst({report.code, ExitCode::internal});
-    return;
-  }
-  const Invariant& survives = *invariants().find("survives");
-  const auto known = [&](const VerdictRow& row) {
-    return row.subject == fault.subject && row.invariant == survives.id && row.verdict != "holds";
-  };
-  if (std::any_of(report.verdicts.begin(), report.verdicts.end(), known)) return;  // told, or waived, already
-  report.code = worst({report.code, ExitCode::violation});
-  report.verdicts.push_back({fault.subject,
-                             std::string(survives.id),
-                             std::string(to_string(survives.level)),
-                             std::string(to_string(survives.evidence)),
-                             std::string(to_string(Verdict::fails)),
-                             std::string(survives.claim),
-                             fault.what(),
-                             {},
-                             fault.where});
-}
-
 // Every range of seeds that something was compared over, of those with the same first seed the longest.
 std::string ranges_of_seeds(const Report& report) {
   std::vector<const ComparisonRow*> ranges;
@@ -364,6 +337,32 @@ Result<GateRun> compare_who_survives(Suite suite, const GateOptions& options, st
 }
 
 }  // namespace
+
+void add_fault(const RunFault& fault, Report& report) {
+  report.notes.push_back(fmt::format("{} {}: no comparison with it was made.", fault.subject,
+                                     fault.started ? "broke off in a simulation" : "could not be started"));
+  if (!fault.started) {
+    report.unstarted.push_back(
+        {fault.where, fmt::format("{} was not compared: {}", fault.subject, fault.what()), {}});
+    report.code = worst({report.code, ExitCode::internal});
+    return;
+  }
+  const Invariant& survives = *invariants().find("survives");
+  const auto known = [&](const VerdictRow& row) {
+    return row.subject == fault.subject && row.invariant == survives.id && row.verdict != "holds";
+  };
+  if (std::any_of(report.verdicts.begin(), report.verdicts.end(), known)) return;  // told, or waived, already
+  report.code = worst({report.code, ExitCode::violation});
+  report.verdicts.push_back({fault.subject,
+                             std::string(survives.id),
+                             std::string(to_string(survives.level)),
+                             std::string(to_string(survives.evidence)),
+                             std::string(to_string(Verdict::fails)),
+                             std::string(survives.claim),
+                             fault.what(),
+                             {},
+                             fault.where});
+}
 
 Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
   std::vector<RunFault> faults;

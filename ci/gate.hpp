@@ -38,4 +38,7 @@ Result<GateRun> run_gate(const Suite&, const GateOptions&);
 // tell.
 Result<std::string> update_baseline(const Suite&, const GateOptions&);
 
+// What a run of a program that broke off, or was never there, says of it.
+void add_fault(const RunFault&, Report&);
+
 }  // namespace retrygate::ci

@@ -178,6 +178,14 @@ candidates = ["fixed"]
               HasSubstr("<testcase classname=\"check.ours\" name=\"survives\""));
   EXPECT_THAT(ran("retrygate gate suite.toml --format github").out,
               HasSubstr("::error file=suite.toml,line=1,col=1,title=ours%3A survives::fails: "));
+  const Ran stored = ran("retrygate gate suite.toml --baseline b.json --update-baseline --format github");
+  EXPECT_EQ(stored.code, 1);
+  EXPECT_THAT(
+      stored.out,
+      testing::AllOf(HasSubstr("::error file=suite.toml,line=1,col=1,title=ours%3A survives::fails: "),
+                     HasSubstr("fail (exit 1)")));
+  EXPECT_THAT(stored.err, HasSubstr("the program ended with exit code 7"));
+  EXPECT_FALSE(std::filesystem::exists(folder() / "b.json"));
   // The check of the same suite says it once, and may be told to live with it.
   const std::string check = "[[check]]\nsubjects = [\"ours\"]\ninvariants = [\"survives\"]\n";
   write(folder() / "checked.toml", contents(folder() / "suite.toml") + check);

@@ -92,10 +92,21 @@ ExitCode gate(const GateCommand& options, const std::string& command) {
   if (options.until_decided) gate.budget = options.budget;
   gate.today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
   if (!options.update) return report_on(*suite, gate, options.shown, options.out, command, options.progress);
-  const auto told = update_baseline(*suite, gate);
-  if (!told) return refuse(told.error(), options.shown);
-  fmt::print("{}", *told);
-  return ExitCode::pass;
+  try {
+    const auto told = update_baseline(*suite, gate);
+    if (!told) return refuse(told.error(), options.shown);
+    fmt::print("{}", *told);
+    return ExitCode::pass;
+  } catch (const RunFault& fault) {
+    if (options.shown.format == "github") {
+      Report report = refusal({}, suite->name, command);
+      report.code = ExitCode::pass;
+      add_fault(fault, report);
+      for (VerdictRow& row : report.verdicts) row.repeat = command;
+      print(report, options.shown);
+    }
+    throw;  // a baseline without it is none
+  }
 }
 
 ExitCode compare(const CompareCommand& options, const std::string& command) {
