@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "policies/base/error.hpp"
+
 namespace retrygate::ci {
 namespace {
 
@@ -93,6 +95,24 @@ std::string wrapped(const std::string& first, std::string_view text, std::size_t
 
 std::string wrapped(std::string_view text, std::size_t indent) {
   return wrapped(std::string(indent, ' '), text, indent);
+}
+
+std::string inert_lines(std::string_view text) {
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    const std::string_view line = text.substr(begin, end - begin);
+    begin = end;
+    const std::string safe = inert(line);
+    if (safe.size() <= std::max(line.size(), columns + 1)) {
+      out += safe;
+      continue;
+    }
+    const std::size_t indent = std::min(safe.find_first_not_of(' '), columns / 2);
+    // What begins a line now may be obeyed now.
+    out += inert_lines(wrapped(std::string(indent, ' '), std::string_view(safe).substr(indent), indent));
+  }
+  return out;
 }
 
 std::string command_lines(const std::string& first, std::string_view raw, std::size_t indent) {

@@ -22,6 +22,10 @@ std::vector<std::string> broken(std::string_view text, std::size_t first, std::s
 std::string wrapped(const std::string& first, std::string_view text, std::size_t indent);
 std::string wrapped(std::string_view text, std::size_t indent);
 
+// The lines with what a CI server would obey escaped (`inert`); one that is wider for that is wrapped at its
+// own indentation.
+std::string inert_lines(std::string_view text);
+
 // A command over several lines only as a shell reads it: cut at spaces outside of quotes, with a backslash.
 std::string command_lines(const std::string& first, std::string_view command, std::size_t indent);
 

@@ -174,6 +174,17 @@ TEST(Layout, NothingIsCutWithinACharacter) {
     std::replace(lines.begin(), lines.end(), '\n', ' ');
     EXPECT_TRUE(whole(lines)) << lines;
   }
+  for (std::size_t words = 1; words < 40; ++words) {
+    for (const char* word : {" ##[a", " ::b", "##[c"}) {
+      std::string all = std::string(words, 'd');
+      for (std::size_t i = 0; i < words; ++i) all += word;
+      const std::string safe = inert_lines(wrapped("  ", all, 4) + "no more\n");
+      EXPECT_LE(widest(safe), 80u) << safe;
+      EXPECT_EQ(inert(safe), safe);
+      EXPECT_TRUE(safe.ends_with("\nno more\n")) << safe;
+    }
+  }
+  EXPECT_EQ(inert_lines("  a\n\n::b"), "  a\n\n\\x3a:b");
   // Bytes that are no UTF-8 come to an end, too.
   EXPECT_LE(widest(wrapped(std::string(200, '\x80'), 2)), 80u);
   EXPECT_EQ(beginning("ab\xc3\xa4", 3), "ab");

@@ -256,7 +256,7 @@ std::string text_document(const Report& report) {
   if (!report.verdicts.empty()) out += checks_lines(report);
   for (const std::string& note : report.notes) out += "\n" + wrapped(note, 0);
   if (!report.run.command.empty()) out += "\n" + command_lines("Repeat: ", report.run.command, 2);
-  return inert(out) + fmt::format("\nVerdict: {} (exit {})\n",
+  return inert_lines(out) + fmt::format("\nVerdict: {} (exit {})\n",
                                   judges(report) ? verdict_word(report) : "none, as no margin was given",
                                   static_cast<int>(report.code));
 }
