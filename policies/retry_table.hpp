@@ -43,9 +43,15 @@ struct RetryTable {
   }
   // The delay after attempt n, where the table decides.
   [[gnu::always_inline]] Duration delay(std::int64_t n, Memory& call, Rng& rng) const {
-    if (!follows) return std::min(clamp, ranges[static_cast<std::size_t>(n - 1)].draw(rng));
+    return follows ? following(call, rng) : ranged(n, rng);
+  }
+  // That of a table that follows, and of one that does not.
+  [[gnu::always_inline]] Duration following(Memory& call, Rng& rng) const {
     const Duration before = std::min(call.previous == Duration{} ? base : call.previous, most_before);
     return call.previous = std::min(clamp, rng.between(base, std::max(base, before * 3)));
+  }
+  [[gnu::always_inline]] Duration ranged(std::int64_t n, Rng& rng) const {
+    return std::min(clamp, ranges[static_cast<std::size_t>(n - 1)].draw(rng));
   }
 
   std::uint64_t size =

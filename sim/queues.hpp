@@ -84,8 +84,8 @@ class WinnerTree {
     ++planted_;
   }
   void grow();
-  // Gives every wake-up before `end` to play(Wake&), client by client; true: the client's next one, not
-  // before `end`, is in its place.
+  // Gives every wake-up before `end` to play(Wake&), client by client; true: the client's next one is in its
+  // place.
   template <class Play>
   void play_before(std::int64_t end, const Play& play);
 
@@ -142,14 +142,15 @@ void WinnerTree::play_before(std::int64_t end, const Play& play) {
   const double ends = key_of({end});
   double* const leaves = nodes_.data() + leaves_;
   for (std::uint32_t client = 0; client < clients_; ++client) {
-    if (leaves[client] >= ends) continue;
-    Wake w{static_cast<std::int64_t>((std::bit_cast<std::uint64_t>(leaves[client]) ^ normal) >> bits_),
-           client, 0, attempts_[client], client};
-    if (play(w)) {
-      attempts_[client] = w.attempt;
-      leaves[client] = key_of(w);
-    } else {
-      leaves[client] = none;
+    while (leaves[client] < ends) {
+      Wake w{static_cast<std::int64_t>((std::bit_cast<std::uint64_t>(leaves[client]) ^ normal) >> bits_),
+             client, 0, attempts_[client], client};
+      if (play(w)) {
+        attempts_[client] = w.attempt;
+        leaves[client] = key_of(w);
+      } else {
+        leaves[client] = none;
+      }
     }
   }
   find_winners();

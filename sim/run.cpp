@@ -241,7 +241,7 @@ class Loop {
   // Up to refused_until_ every request gets the same answer, whatever the others do, so no client has to wait
   // for another: each is played on alone, and its next request after that goes into the queue. Only what
   // counts requests in windows wants them in order, so they are kept until all clients are through.
-  bool play_apart() {
+  [[gnu::noinline]] bool play_apart() {
     const std::int64_t from = queue_.time();
     const std::int64_t until = std::min({refused_until_, horizon_, from + apart_at_once_});
     peaks_.begin_unordered();
@@ -249,76 +249,93 @@ class Loop {
     for (Wake w; starts_.time() < until;) {
       if (launch(w)) queue_.plant(w);
     }
-    queue_.play_before(
-        until, [&](Wake & w) __attribute__((always_inline)) {
-          for (std::int64_t at = 0;;) {
-            if (table_ != nullptr) play_refusals(w, until);
-            if (w.time >= until) return true;
-            if (stuck_ || !serve(w, never, false, at) || !send(w, at)) return false;
-          }
-        });
+    if (table_ == nullptr || cancelled(request_.outcome.status))
+      queue_.play_before(until, [&](Wake& w) { return serve_apart(w); });
+    else if (table_->follows)
+      play_refusals<true>(until);
+    else
+      play_refusals<false>(until);
     peaks_.end_unordered(from, until);
     retry_peaks_.end_unordered(from, until);
     if (!stuck_) agenda_.set_due(std::min(horizon_, starts_.time()));
     return true;
   }
+  [[gnu::noinline]] bool serve_apart(Wake& w) {
+    std::int64_t at = 0;
+    return !stuck_ && serve(w, never, false, at) && send(w, at);
+  }
 
-  // What `serve` and `send` do with the refused requests of one client, as far as they arrive before `until`,
-  // a table gives the delays, and the next one arrives before the horizon.
-  [[gnu::always_inline]] void play_refusals(Wake& w, std::int64_t until) {
+  // What `serve_apart` does with the requests of every client that arrive before `until`, as far as a table
+  // gives the delays and the next one arrives before the horizon. A function of its own, with nothing in it
+  // but this loop, so that what the loop needs stays in registers.
+  template <bool Follows>
+  [[gnu::noinline]] void play_refusals(std::int64_t until) {
     constexpr std::uint64_t most = 32;
     std::array<std::int64_t, most> unmeasured;
-    std::int64_t* const arrivals = measures_peaks_ ? peaks_.room(most) : unmeasured.data();
-    std::int64_t* end_of_arrivals = arrivals;
     const RetryTable& table = *table_;
     const Status answer = request_.outcome.status;
     const StreamKey network = network_key_, chance = policy_key_;
     const Sampler request = request_latency_, reply = reply_latency_;
-    const std::uint64_t client = w.client;
-    const std::int64_t horizon = horizon_;
-    const std::int64_t last_end = watches_recovery_ ? std::min(horizon, fault_end_) : horizon;
-    const std::uint64_t first = w.attempt;
-    // As many as there is room for, and as need no look at time that stands still.
-    std::uint64_t last = std::min<std::uint64_t>({first + most - 1, table.size, most_attempts_a_second - 2});
-    if (cancelled(answer)) last = 0;
-    RetryTable::Memory nothing;
-    RetryTable::Memory& slot = remembered(w, nothing);
-    RetryTable::Memory memory = slot;
-    std::uint64_t attempt = first, draws = 0, digest = 0;
-    std::int64_t t = w.time;
-    for (; t < until && attempt <= last; ++attempt) {
-      Rng back = network.at(client, 0, 2 * attempt + 1);
-      Rng own = chance.at(client, 0, attempt);
-      Rng there = network.at(client, 0, 2 * attempt + 2);
-      const std::int64_t end = t + std::min(reply.draw(back).ns(), horizon);
-      RetryTable::Memory after = memory;
-      const Duration delay = table.delay(static_cast<std::int64_t>(attempt), after, own);
-      const std::int64_t at = end + std::min(delay.ns(), horizon);
-      const std::int64_t next = at + std::min(request.draw(there).ns(), horizon);
-      if (next >= horizon || end >= last_end) break;
-      *end_of_arrivals++ = t;
-      digest += folded(client, 0, attempt, static_cast<std::uint64_t>(t), answered(t, answer));
-      draws += own.draws();
-      memory = after;
-      t = next;
-    }
-    slot = memory;
-    if (measures_peaks_) peaks_.added(end_of_arrivals);
-    std::int64_t* const retries = arrivals + (first == 1 && attempt > 1 ? 1 : 0);
-    if (measures_retry_peaks_)
-      retry_peaks_.added(std::copy(retries, end_of_arrivals, retry_peaks_.room(most)));
-    if (measures_spreads_) {
-      for (const std::int64_t* one = arrivals; one != end_of_arrivals; ++one)
-        widen(static_cast<std::int64_t>(first) + (one - arrivals), *one);
-    }
-    t_.requests += end_of_arrivals - arrivals;
-    t_.retries += end_of_arrivals - retries;
-    t_.sent += end_of_arrivals - arrivals;
-    t_.attempts_max = std::max(t_.attempts_max, static_cast<std::int64_t>(attempt));
+    const Duration longest = Duration::ns(horizon_);
+    // Unsigned, so that no sum is undefined: what follows an end beyond the horizon does not matter.
+    const auto ns = [](Duration d) { return static_cast<std::uint64_t>(d.ns()); };
+    const std::uint64_t horizon = ns(longest), stop = ns(Duration::ns(until));
+    const std::uint64_t last_end =
+        watches_recovery_ ? std::min(horizon, ns(Duration::ns(fault_end_))) : horizon;
+    const bool measures_peaks = measures_peaks_;
+    std::int64_t requests = 0, retries = 0;
+    std::uint64_t attempts_max = 0, draws = 0, digest = 0;
+    queue_.play_before(
+        until, [&](Wake & w) __attribute__((always_inline)) {
+          std::int64_t* const arrivals = measures_peaks ? peaks_.room(most) : unmeasured.data();
+          std::int64_t* end_of_arrivals = arrivals;
+          const std::uint64_t client = w.client, first = w.attempt;
+          // As many as there is room for, and as need no look at time that stands still.
+          const std::uint64_t last =
+              std::min<std::uint64_t>({first + most - 1, table.size, most_attempts_a_second - 2});
+          RetryTable::Memory nothing;
+          RetryTable::Memory& slot = remembered(w, nothing);
+          RetryTable::Memory memory = slot;
+          std::uint64_t attempt = first, t = ns(Duration::ns(w.time));
+          for (; t < stop && attempt <= last; ++attempt) {
+            Rng back = network.at(client, 0, 2 * attempt + 1);
+            Rng own = chance.at(client, 0, attempt);
+            Rng there = network.at(client, 0, 2 * attempt + 2);
+            const std::uint64_t end = t + ns(reply.draw(back));
+            RetryTable::Memory after = memory;
+            const Duration delay =
+                Follows ? table.following(after, own) : table.ranged(static_cast<std::int64_t>(attempt), own);
+            const std::uint64_t next = end + ns(std::min(delay, longest)) + ns(request.draw(there));
+            if (next >= horizon || end >= last_end) break;
+            const auto arrival = static_cast<std::int64_t>(t);
+            *end_of_arrivals++ = arrival;
+            digest += folded(client, 0, attempt, t, answered(arrival, answer));
+            draws += own.draws();
+            memory = after;
+            t = next;
+          }
+          if (Follows) slot = memory;
+          if (measures_peaks) peaks_.added(end_of_arrivals);
+          std::int64_t* const first_retry = arrivals + (first == 1 && attempt > 1 ? 1 : 0);
+          if (measures_retry_peaks_)
+            retry_peaks_.added(std::copy(first_retry, end_of_arrivals, retry_peaks_.room(most)));
+          if (measures_spreads_) {
+            for (const std::int64_t* one = arrivals; one != end_of_arrivals; ++one)
+              widen(static_cast<std::int64_t>(first) + (one - arrivals), *one);
+          }
+          requests += end_of_arrivals - arrivals;
+          retries += end_of_arrivals - first_retry;
+          attempts_max = std::max(attempts_max, attempt);
+          w.attempt = static_cast<std::uint32_t>(attempt);
+          w.time = static_cast<std::int64_t>(t);
+          return w.time >= until || serve_apart(w);
+        });
+    t_.requests += requests;
+    t_.sent += requests;
+    t_.retries += retries;
+    t_.attempts_max = std::max(t_.attempts_max, static_cast<std::int64_t>(attempts_max));
     t_.policy_draws += draws;
     t_.digest += digest;
-    w.attempt = static_cast<std::uint32_t>(attempt);
-    w.time = t;
   }
 
   bool fleet() const { return Plain || fleet_; }
