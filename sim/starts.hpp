@@ -24,15 +24,17 @@ class Starts {
 
   std::int64_t time() const { return time_; }  // never when there is no other
   std::uint32_t client() const {
-    return is_trace() ? arrivals_.starts[static_cast<std::size_t>(n_)].client
-                      : static_cast<std::uint32_t>(n_ % clients_);
+    return is_trace() ? arrivals_.starts[static_cast<std::size_t>(n_)].client : client_;
   }
   std::uint32_t call() const {
-    return is_trace() ? arrivals_.starts[static_cast<std::size_t>(n_)].call
-                      : static_cast<std::uint32_t>(n_ / clients_);
+    return is_trace() ? arrivals_.starts[static_cast<std::size_t>(n_)].call : call_;
   }
   void next() {
     ++n_;
+    if (++client_ == clients_) {
+      client_ = 0;
+      ++call_;
+    }
     find();
   }
   // When the first call of a client starts, of a fleet.
@@ -64,6 +66,7 @@ class Starts {
   StreamKey key_;
   Duration mean_gap_;
   std::int64_t total_ = 0, n_ = 0;
+  std::uint32_t client_ = 0, call_ = 0;  // of the n-th start, unless a trace names them
   std::int64_t time_ = 0;
 };
 

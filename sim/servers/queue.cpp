@@ -24,14 +24,17 @@ class Fifo : public Stage {
         key_(world.key(Stream::service)),
         service_(config.service),
         horizon_(world.horizon),
+        limited_(config.capacity < many),
         free_at_(static_cast<std::size_t>(config.workers), Instant{}) {}
 
   Step arrive(Request& request, Agenda&) override {
-    while (!begins_.empty() && begins_.front() <= request.at) begins_.pop();
-    if (static_cast<std::int64_t>(begins_.size()) >= c_.capacity && free_at_.top() > request.at)
-      return c_.full.answer(request);
+    if (limited_) {
+      while (!begins_.empty() && begins_.front() <= request.at) begins_.pop();
+      if (static_cast<std::int64_t>(begins_.size()) >= c_.capacity && free_at_.top() > request.at)
+        return c_.full.answer(request);
+    }
     const Instant begin = std::max(request.at, free_at_.top());
-    if (begin > request.at) begins_.push(begin);
+    if (limited_ && begin > request.at) begins_.push(begin);
     request.at = begin;
     if (c_.drops(request, begin)) return c_.full.answer(request);
     Rng rng = key_.at(request.client, request.call, request.lineage);
@@ -48,8 +51,9 @@ class Fifo : public Stage {
   StreamKey key_;
   Sampler service_;
   Duration horizon_;
+  bool limited_;               // may the queue be full?
   QuadHeap<Instant> free_at_;  // of every worker
-  Ring<Instant> begins_;       // of those who wait; they begin in the order in which they came
+  Ring<Instant> begins_;       // of those who wait, if it may: they begin in the order in which they came
 };
 
 // Last come, first served, without interrupting anybody.

@@ -9,8 +9,7 @@ class Service : public Stage {
   Service(const Law& time, const World& world)
       : time_(time), key_(world.key(Stream::service)), horizon_(world.horizon) {}
   Step arrive(Request& request, Agenda&) override {
-    Rng rng = key_.at(request.client, request.call, request.lineage);
-    const Duration time = time_.draw(rng);
+    const Duration time = time_.random() ? drawn(request) : time_.a;
     request.work += done_in(horizon_, request.at, time);
     request.at = request.at + time;
     return Step::pass;
@@ -18,6 +17,11 @@ class Service : public Stage {
   bool delays() const override { return true; }
 
  private:
+  Duration drawn(const Request& request) const {
+    Rng rng = key_.at(request.client, request.call, request.lineage);
+    return time_.draw(rng);
+  }
+
   Law time_;
   StreamKey key_;
   Duration horizon_;
