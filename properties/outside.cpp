@@ -444,12 +444,19 @@ class Plan {
         for (const std::string& text : texts)
           add(lanes, {hinted(at, status, [text](Instant) { return text; })});
         for (const std::int64_t s : {-3600, 0, 2, 11, 90})
-          add(lanes, {hinted(at, status, [s](Instant now) {
-                return http_date(Instant{std::max(Duration{}, now.since_start + Duration::s(s))});
-              })});
+          add(lanes, {hinted(at, status, [s](Instant now) { return date_in(now, s, DateForm::fixed); })});
+        // Whoever reads dates has to read the two old forms, too (RFC 9110, section 5.6.7).
+        for (const DateForm form : {DateForm::rfc850, DateForm::asctime}) {
+          for (const std::int64_t s : {-3600, 11, 90})
+            add(lanes, {hinted(at, status, [s, form](Instant now) { return date_in(now, s, form); })});
+        }
       }
     }
     return lanes;
+  }
+  // So many seconds from now, and not before time 0.
+  static std::string date_in(Instant now, std::int64_t s, DateForm form) {
+    return http_date(Instant{std::max(Duration{}, now.since_start + Duration::s(s))}, form);
   }
   // Calls that go on after a header; and their clients, which are used again.
   std::vector<Lane> after_headers() {

@@ -404,6 +404,8 @@ TEST(Trial, FaultyProgramsAreFound) {
                                                        {"sum-of-waits", "elapsed", "deadline-respected"},
                                                        {"octal", "hint", "retry-after-parsed"},
                                                        {"local-time", "hint", "retry-after-parsed"},
+                                                       {"asctime-local", "hint", "retry-after-parsed"},
+                                                       {"one-form", "hint", "retry-after-parsed"},
                                                        {"tls-raises", "full", "survives"},
                                                        {"plateau", "none", "growth-law"},
                                                        {"sticky", "hint", "delay-in-bounds"},

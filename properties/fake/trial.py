@@ -141,6 +141,18 @@ def local_time(call, told, n):
     return hinted(told, header(told, shift_s=3600))
 
 
+def asctime_local(call, told, n):
+    """A date that names no zone is taken for one of a place an hour away."""
+    no_zone = "GMT" not in told.get("retry_after", "GMT") and ":" in told["retry_after"]
+    return hinted(told, header(told, shift_s=3600 if no_zone else 0))
+
+
+def one_form(call, told, n):
+    """Knows dates with a comma after three letters, and no other."""
+    text = told.get("retry_after", "")
+    return hinted(told, header(told) if ":" not in text or text[3:4] == "," else None)
+
+
 def tls_raises(call, told, n):
     return "attempts" if over(n) else {"tls": None}.get(told.get("error"), full(n)) + 0
 
