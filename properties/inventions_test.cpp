@@ -1,0 +1,502 @@
+// More policies that no report is about, as values: faults that have to be found, each by the invariant
+// beside it, and right ones that are written in ways of their own and must not be accused.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+#include <set>
+
+#include "policies/base/testing.hpp"
+#include "properties/check.hpp"
+#include "properties/header.hpp"
+#include "properties/mutants/mutant.hpp"
+
+namespace retrygate {
+namespace {
+namespace inventions {
+
+using D = Decision;
+using Decide = Decision (*)(Notes& client, Notes& call, const Attempt&, Rng&);
+
+struct Invented {
+  Contract promise;
+  Decide decide;
+  using Client = Notes;
+  using Call = Notes;
+  Decision after(Client& client, Call& call, const Attempt& a, Rng& rng) const {
+    return decide(client, call, a, rng);
+  }
+  Contract contract() const { return promise; }
+  bool operator==(const Invented& other) const { return promise == other.promise && decide == other.decide; }
+  friend std::string to_string(const Invented&) { return "invented"; }
+};
+
+std::set<std::string> accused(const Contract& promise, Decide decide, std::uint64_t seed = 1) {
+  std::set<std::string> ids;
+  for (const VerdictRow& row :
+       check(subject_of("invented", Invented{promise, decide}), {.seed = Seed{seed}})) {
+    EXPECT_NE(row.verdict, Verdict::broken) << row.invariant->id << ": " << row.note;
+    if (row.verdict == Verdict::fails) ids.insert(std::string(row.invariant->id));
+  }
+  return ids;
+}
+
+// ---- what they promise
+
+Contract eight(JitterKind jitter) {
+  Contract c = exponential(Duration::ms(100), 2, Duration::s(5), jitter);
+  c.max_attempts = 8;
+  return c;
+}
+Contract stepping(GrowthKind growth, Duration base, Duration cap) {
+  Contract c;
+  c.growth = growth;
+  c.base = base;
+  c.cap = cap;
+  c.jitter = Jitter{};
+  c.max_attempts = 9;
+  return c;
+}
+Contract heeding(RetryAfterRule rule, Duration most) {
+  Contract c = eight(JitterKind::none);
+  c.retry_after = rule;
+  c.retry_after_max = most;
+  return c;
+}
+Contract paying() {
+  Contract c = constant(Duration::s(1));
+  c.max_attempts = 10;
+  Budget b;
+  b.kind = BudgetKind::token_bucket;
+  b.capacity = 5;
+  b.refill_per_s = 0.5;
+  b.cost = 1;
+  c.budget = b;
+  return c;
+}
+Contract only(std::initializer_list<int> statuses) {
+  Contract c = eight(JitterKind::none);
+  RetryOn on;
+  for (const int s : statuses) on.statuses.push_back(Status::http(s));
+  c.retry_on = on;
+  return c;
+}
+
+// ---- what they are made of
+
+bool good(const Attempt& a) { return a.outcome.status.succeeded(); }
+Duration ceil_of(std::int64_t n) {
+  return std::min(Duration::s(5), Duration::ms(100).scaled(
+                                      std::exp2(static_cast<double>(std::min<std::int64_t>(n, 40) - 1))));
+}
+D done() { return D::stop(Stop::success); }
+D upto(std::int64_t most, const Attempt& a, Duration d) {
+  if (good(a)) return done();
+  return a.number >= most ? D::stop(Stop::attempts) : D::wait(d);
+}
+D plain(const Attempt& a, Duration asked = {}) { return upto(8, a, std::max(ceil_of(a.number), asked)); }
+Duration asked_of(const Attempt& a) { return a.outcome.retry_after.value_or(Duration{}); }
+D pay(Notes& client, const Attempt& a, double rate, double most, bool refund) {
+  if (client.count == 0) client.tokens = most;
+  client.count = 1;
+  client.tokens = std::min(most, client.tokens + rate * (a.finished - client.at).seconds());
+  client.at = a.finished;
+  if (good(a)) {
+    if (refund) client.tokens = std::min(most, client.tokens + 1);
+    return done();
+  }
+  if (a.number >= 10) return D::stop(Stop::attempts);
+  if (client.tokens < 1) return D::stop(Stop::budget);
+  client.tokens -= 1;
+  return D::wait(Duration::s(1));
+}
+
+struct Fault {
+  const char* what;
+  Contract promise;
+  Decide decide;
+  const char* killer;
+};
+
+TEST(Inventions, FaultsAreFound) {
+  const Contract full = eight(JitterKind::full), none = eight(JitterKind::none);
+  Contract safe = none;
+  safe.idempotent_only = true;
+  Contract timed = exponential(Duration::ms(100), 2, Duration::s(5), JitterKind::none);
+  timed.elapsed = Duration::s(20);
+  Contract caller = timed;
+  caller.elapsed.reset();
+  caller.deadline = Duration::s(20);
+  Contract timer = exponential(Duration::s(1), 2, uncapped, JitterKind::none);
+  timer.timer_max = Duration::ms(2'147'483'647);
+  const std::vector<Fault> faults{
+      {"grows at every other attempt", none,
+       [](Notes&, Notes&, const Attempt& a, Rng&) { return upto(8, a, ceil_of((a.number + 1) / 2)); },
+       "growth-law"},
+      {"the third power in place of two to the third", none,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         return upto(8, a, std::min(Duration::s(5), Duration::ms(100) * a.number * a.number));
+       },
+       "growth-law"},
+      {"one nanosecond above the cap", none,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         const Duration d = ceil_of(a.number);
+         return upto(8, a, d == Duration::s(5) ? d + Duration::ns(1) : d);
+       },
+       "cap-respected"},
+      {"fibonacci that starts with 1, 2", stepping(GrowthKind::fibonacci, Duration::ms(100), Duration::s(8)),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         std::int64_t one = 1, two = 2;
+         for (std::int64_t i = 1; i < std::min<std::int64_t>(a.number, 60); ++i) {
+           const std::int64_t sum = one + two;
+           one = two;
+           two = sum;
+         }
+         return upto(9, a, std::min(Duration::s(8), Duration::ms(100) * one));
+       },
+       "growth-law"},
+      {"linear from 0 on", stepping(GrowthKind::linear, Duration::ms(250), Duration::s(3)),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         return upto(
+             9, a, std::min(Duration::s(3), Duration::ms(250) * std::min<std::int64_t>(a.number - 1, 1000)));
+       },
+       "delay-not-zero"},
+      {"the larger of two draws", full,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         const Duration one = rng.between({}, ceil_of(a.number)), two = rng.between({}, ceil_of(a.number));
+         return upto(8, a, std::max(one, two));
+       },
+       "jitter-law"},
+      {"a sine of the draw", full,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         return upto(8, a, ceil_of(a.number).scaled(0.5 + 0.5 * std::sin(2 * std::numbers::pi * rng.unit())));
+       },
+       "jitter-law"},
+      {"a hundredth waits exactly the ceiling", full,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         const bool all = rng.unit() < 0.01;
+         return upto(8, a, all ? ceil_of(a.number) : rng.between({}, ceil_of(a.number)));
+       },
+       "fleet-spreads"},
+      {"whole percent of the ceiling", full,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         return upto(8, a, ceil_of(a.number).scaled(static_cast<double>(rng.below(101)) / 100));
+       },
+       "fleet-spreads"},
+      {"the sixth retry is not jittered", full,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         return upto(8, a, a.number == 6 ? ceil_of(6) : rng.between({}, ceil_of(a.number)));
+       },
+       "jitter-law"},
+      {"jitter of the second that it is", full,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         Rng own(Seed{static_cast<std::uint64_t>(a.finished.since_start.ns() / 1'000'000'000) * 16 +
+                      static_cast<std::uint64_t>(a.number)});
+         return upto(8, a, own.between({}, ceil_of(a.number)));
+       },
+       "instances-independent"},
+      {"a request that may not be repeated waits twice as long, and is repeated", safe,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         return upto(8, a, ceil_of(a.number) * (a.idempotent ? 1 : 2));
+       },
+       "no-unsafe-repeat"},
+      {"502 is forgotten", only({500, 502, 503}),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (good(a)) return done();
+         const Status s = a.outcome.status;
+         if (s != Status::http(500) && s != Status::http(503)) return D::stop(Stop::not_retryable);
+         return plain(a);
+       },
+       "all-retryable"},
+      {"every 5xx", only({500, 502, 503}),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (good(a)) return done();
+         if (a.outcome.status.code() < 500) return D::stop(Stop::not_retryable);
+         return plain(a);
+       },
+       "only-retryable"},
+      {"gives up when time is up, and not before the wait", timed,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (good(a)) return done();
+         if (a.finished - a.call_started >= Duration::s(20)) return D::stop(Stop::deadline);
+         return D::wait(ceil_of(a.number));
+       },
+       "deadline-respected"},
+      {"half of the time is left unused", timed,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (good(a)) return done();
+         if (a.finished - a.call_started + ceil_of(a.number) > Duration::s(10))
+           return D::stop(Stop::deadline);
+         return D::wait(ceil_of(a.number));
+       },
+       "deadline-respected"},
+      {"a header on top of the own delay", heeding(RetryAfterRule::exact, Duration::s(60 * 2)),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (asked_of(a) > Duration::s(60 * 2)) return D::stop(Stop::deadline);
+         return upto(8, a, ceil_of(a.number) + asked_of(a));
+       },
+       "retry-after-parsed"},
+      {"a header counts from the start of the call", heeding(RetryAfterRule::floor, Duration::s(60 * 2)),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (asked_of(a) > Duration::s(60 * 2)) return D::stop(Stop::deadline);
+         return plain(a, asked_of(a) - (a.finished - a.call_started));
+       },
+       "retry-after-not-early"},
+      {"nine tenths of a header", heeding(RetryAfterRule::floor, Duration::s(60 * 2)),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (asked_of(a) > Duration::s(60 * 2)) return D::stop(Stop::deadline);
+         return plain(a, asked_of(a).scaled(0.9));
+       },
+       "retry-after-not-early"},
+      {"a header of a minute or more is none", heeding(RetryAfterRule::floor, Duration::s(60 * 2)),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         return plain(a, asked_of(a) >= Duration::s(60 * 1) ? Duration{} : asked_of(a));
+       },
+       "retry-after-not-early"},
+      {"fails for good at the timer's limit", timer,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (good(a)) return done();
+         return D::wait(Duration::s(1) * (std::int64_t{1} << std::min<std::int64_t>(a.number - 1, 30)));
+       },
+       "fits-timer"},
+      {"a success gives a token back", paying(),
+       [](Notes& client, Notes&, const Attempt& a, Rng&) { return pay(client, a, 0.5, 5, true); },
+       "budget-conserved"},
+      {"the bucket holds six", paying(),
+       [](Notes& client, Notes&, const Attempt& a, Rng&) { return pay(client, a, 0.5, 6, false); },
+       "budget-conserved"},
+      {"refills a tenth too fast", paying(),
+       [](Notes& client, Notes&, const Attempt& a, Rng&) { return pay(client, a, 0.55, 5, false); },
+       "budget-conserved"},
+      {"the second call of a client goes on where the first one was", none,
+       [](Notes& client, Notes&, const Attempt& a, Rng&) {
+         client.count = good(a) ? 0 : client.count + 1;
+         return upto(8, a, ceil_of(client.count));
+       },
+       "calls-isolated"},
+      {"seven attempts after a header", heeding(RetryAfterRule::floor, Duration::s(60 * 2)),
+       [](Notes&, Notes& call, const Attempt& a, Rng&) {
+         if (asked_of(a) > Duration::s(60 * 2)) return D::stop(Stop::deadline);
+         if (a.outcome.retry_after) call.count = 1;
+         return upto(8 - call.count, a, std::max(ceil_of(a.number), asked_of(a)));
+       },
+       "attempts-exact"},
+  };
+  for (const Fault& f : faults) {
+    const auto ids = accused(f.promise, f.decide);
+    EXPECT_TRUE(ids.contains(f.killer)) << f.what << ": " << testing::PrintToString(ids);
+  }
+}
+
+struct Right {
+  const char* what;
+  Contract promise;
+  Decide decide;
+};
+
+TEST(Inventions, RightOnesAreNotAccused) {
+  const Contract full = eight(JitterKind::full), none = eight(JitterKind::none);
+  Contract whole_ms = full;
+  whole_ms.tick = Duration::ms(1);
+  Contract whole_s = exponential(Duration::s(2), 2, Duration::s(60), JitterKind::full);
+  whole_s.tick = Duration::s(1);
+  whole_s.max_attempts = 8;
+  Contract decorrelated;
+  decorrelated.base = Duration::ms(100);
+  decorrelated.cap = Duration::s(5);
+  decorrelated.cap_kind = CapKind::clamp;
+  decorrelated.jitter = Jitter{JitterKind::decorrelated, 0, {}};
+  Contract rounded = decorrelated;
+  rounded.tick = Duration::ms(1);
+  Contract safe = none;
+  safe.idempotent_only = true;
+  Contract timed = exponential(Duration::ms(100), 2, Duration::s(5), JitterKind::full);
+  timed.elapsed = Duration::s(20);
+  Contract caller = exponential(Duration::ms(100), 2, Duration::s(5), JitterKind::none);
+  caller.deadline = Duration::s(20);
+  Contract clamped = exponential(Duration::ms(500), 2, Duration::s(10), JitterKind::proportional, 0.5);
+  clamped.cap_kind = CapKind::clamp;
+  Contract timer = exponential(Duration::s(1), 2, uncapped, JitterKind::none);
+  timer.timer_max = Duration::ms(2'147'483'647);
+  Contract clip = heeding(RetryAfterRule::floor, Duration::s(60));
+  clip.retry_after_over = RetryAfterOver::clip;
+  const std::vector<Right> right{
+      {"24 bits of a float", full,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         return upto(8, a, ceil_of(a.number).scaled(static_cast<double>(static_cast<float>(rng.unit()))));
+       }},
+      {"a generator for each call, of 32 bits of seed", full,
+       [](Notes&, Notes& call, const Attempt& a, Rng& rng) {
+         if (call.count == 0) call.count = static_cast<std::int64_t>(1 + (rng.bits() >> 32));
+         Rng own = StreamKey(Seed{static_cast<std::uint64_t>(call.count)}, Stream::policy)
+                       .at(0, 0, static_cast<std::uint64_t>(a.number));
+         return upto(8, a, own.between({}, ceil_of(a.number)));
+       }},
+      {"one minus the draw", full,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         return upto(8, a, ceil_of(a.number).scaled(1 - rng.unit()));
+       }},
+      {"sixteen draws of which the last counts", full,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         Duration d;
+         for (int i = 0; i < 16; ++i) d = rng.between({}, ceil_of(a.number));
+         return upto(8, a, d);
+       }},
+      {"milliseconds, rounded down", whole_ms,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         return upto(8, a, Duration::ms(rng.between({}, ceil_of(a.number)).ns() / 1'000'000));
+       }},
+      {"milliseconds, rounded up", whole_ms,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         return upto(8, a, Duration::ms((rng.between({}, ceil_of(a.number)).ns() + 999'999) / 1'000'000));
+       }},
+      {"whole seconds, each as likely", whole_s,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         const std::uint64_t most =
+             std::min<std::uint64_t>(60, std::uint64_t{1} << std::min<std::int64_t>(a.number, 10));
+         return upto(8, a, Duration::s(static_cast<std::int64_t>(rng.below(most + 1))));
+       }},
+      {"whole seconds, rounded down", whole_s,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         const double most =
+             std::min(60.0, std::exp2(static_cast<double>(std::min<std::int64_t>(a.number, 10))));
+         return upto(8, a, Duration::s(static_cast<std::int64_t>(most * rng.unit())));
+       }},
+      {"decorrelated, the delay before in nanoseconds", decorrelated,
+       [](Notes&, Notes& call, const Attempt& a, Rng& rng) {
+         if (good(a)) return done();
+         const Duration base = Duration::ms(100);
+         call.last = std::min(Duration::s(5), rng.between(base, std::max(base, call.last) * 3));
+         return D::wait(call.last);
+       }},
+      {"decorrelated, what it keeps in nanoseconds and waits in milliseconds", rounded,
+       [](Notes&, Notes& call, const Attempt& a, Rng& rng) {
+         if (good(a)) return done();
+         const Duration base = Duration::ms(100);
+         call.last = std::min(Duration::s(5), rng.between(base, std::max(base, call.last) * 3));
+         return D::wait(Duration::ms((call.last.ns() + 500'000) / 1'000'000));
+       }},
+      {"decorrelated, what it waits is what it keeps, in milliseconds", rounded,
+       [](Notes&, Notes& call, const Attempt& a, Rng& rng) {
+         if (good(a)) return done();
+         const std::int64_t last_ms = std::max<std::int64_t>(100, call.last.ns() / 1'000'000);
+         const auto more = rng.below(static_cast<std::uint64_t>(3 * last_ms - 100) + 1);
+         call.last = Duration::ms(std::min<std::int64_t>(5000, 100 + static_cast<std::int64_t>(more)));
+         return D::wait(call.last);
+       }},
+      {"doubles what it keeps in place of a power", none,
+       [](Notes&, Notes& call, const Attempt& a, Rng&) {
+         // An attempt number that is skipped is doubled for, too.
+         for (; call.count < std::min<std::int64_t>(a.number, 40); ++call.count)
+           call.last = call.count == 0 ? Duration::ms(100) : std::min(Duration::s(5), call.last * 2);
+         return upto(8, a, call.last);
+       }},
+      {"nothing that is not idempotent is ever repeated", safe,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (good(a)) return done();
+         return a.idempotent ? plain(a) : D::stop(Stop::not_retryable);
+       }},
+      {"gives up where the ceiling would not fit", timed,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         if (good(a)) return done();
+         const Duration wait = rng.between({}, ceil_of(a.number));
+         return a.finished - a.call_started + ceil_of(a.number) > Duration::s(20) ? D::stop(Stop::deadline)
+                                                                                  : D::wait(wait);
+       }},
+      {"gives up where its draw would not fit", timed,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         if (good(a)) return done();
+         const Duration wait = rng.between({}, ceil_of(a.number));
+         return a.finished - a.call_started + wait > Duration::s(20) ? D::stop(Stop::deadline)
+                                                                     : D::wait(wait);
+       }},
+      {"a deadline that it works out itself", caller,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (good(a)) return done();
+         const Instant end = std::min(a.deadline, a.call_started + Duration::s(20));
+         return a.finished + ceil_of(a.number) >= end ? D::stop(Stop::deadline) : D::wait(ceil_of(a.number));
+       }},
+      {"cut to the cap after the jitter", clamped,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         if (good(a)) return done();
+         const Duration grown = Duration::ms(500).scaled(std::exp2(static_cast<double>(a.number - 1)));
+         return D::wait(std::min(Duration::s(10), rng.between(grown.scaled(0.5), grown.scaled(1.5))));
+       }},
+      {"a header that is too long is cut", clip,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         return plain(a, std::min(Duration::s(60), asked_of(a)));
+       }},
+      {"a header that is too long ends the call", heeding(RetryAfterRule::floor, Duration::s(60)),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (!good(a) && asked_of(a) > Duration::s(60)) return D::stop(Stop::not_retryable);
+         return plain(a, asked_of(a));
+       }},
+      {"the header, or its own delay if that is shorter", heeding(RetryAfterRule::max, Duration::s(60)),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         const auto asked = a.outcome.retry_after;
+         return upto(8, a,
+                     asked ? std::min({ceil_of(a.number), *asked, Duration::s(60)}) : ceil_of(a.number));
+       }},
+      {"a timer of 32 bits, filled to the brim", timer,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (good(a)) return done();
+         const std::int64_t power = std::min<std::int64_t>(a.number - 1, 32);
+         return D::wait(std::min(Duration::ms(2'147'483'647), Duration::s(1) * (std::int64_t{1} << power)));
+       }},
+      {"a bucket that is paid when it is decided", paying(),
+       [](Notes& client, Notes&, const Attempt& a, Rng&) { return pay(client, a, 0.5, 5, false); }},
+      {"any failure that is listed, and some that are not", only({500, 503}),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         const Status s = a.outcome.status;
+         if (good(a)) return done();
+         if (s.kind() == Status::Kind::http && s != Status::http(500) && s != Status::http(503))
+           return D::stop(Stop::not_retryable);
+         return plain(a);
+       }},
+      {"nothing at all is promised", Contract{},
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         return upto(3, a, rng.between({}, Duration::s(3600)));
+       }},
+      {"whatever happens, never again", Contract{},
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         return good(a) ? done() : D::stop(Stop::not_retryable);
+       }},
+  };
+  for (const Right& r : right) {
+    for (std::uint64_t seed = 1; seed <= (sanitized ? 1U : 3U); ++seed)
+      EXPECT_EQ(accused(r.promise, r.decide, seed), std::set<std::string>{}) << r.what << ", seed " << seed;
+  }
+}
+
+TEST(Inventions, AFindingSaysWhatAHeaderAllows) {
+  const Support own{1e9L, 1e9L, 0};
+  Contract c = heeding(RetryAfterRule::floor, Duration::s(60));
+  EXPECT_EQ(allowance(c, Duration::s(7), own), "the header asks for 7s: 'floor' allows 7s");
+  EXPECT_EQ(allowance(c, Duration{}, own), "the header asks for 0s: 'floor' allows 1s");
+  EXPECT_EQ(allowance(c, std::nullopt, own), "the header is malformed and counts as absent, which leaves 1s");
+  const std::string too_long = "the header asks for 1h, above retry_after_max = 1m: 'floor' allows ";
+  EXPECT_EQ(allowance(c, Duration::s(3600), own), too_long + "1m, or the end of the call");
+  c.retry_after_over = RetryAfterOver::clip;
+  EXPECT_EQ(allowance(c, Duration::s(3600), own), too_long + "1m");
+  c.retry_after_over = RetryAfterOver::stop;
+  EXPECT_EQ(allowance(c, Duration::s(3600), own), too_long + "nothing but the end of the call");
+  c.retry_after_max.reset();
+  EXPECT_EQ(allowance(c, Duration::max(), Support{0, without_end, 0}),
+            "the header asks for more than 292 years: 'floor' allows a wait without end");
+}
+
+TEST(Inventions, AFindingSaysByWhichCommandsABudgetWasLedThere) {
+  const auto six = [](Notes& client, Notes&, const Attempt& a, Rng&) {
+    return pay(client, a, 0.5, 6, false);
+  };
+  const auto rows = check(subject_of("invented", Invented{paying(), six}), {.only = {"budget-conserved"}});
+  EXPECT_THAT(rows.at(0).counterexample.shrunk,
+              testing::MatchesRegex(".*(a call whose first|calls at once).*: a retry is (sent|decided) "
+                                    "\\(attempt .*\\) with .* of 5 tokens left; it takes at least 1"));
+}
+
+}  // namespace inventions
+}  // namespace
+}  // namespace retrygate
