@@ -134,8 +134,12 @@ std::string exponent_text(const std::string& who, const stats::PowerLaw& law, co
   return text;
 }
 
-std::string difference_text(const stats::ExponentDifference& d) {
-  if (!d.estimate || !d.interval || !d.p) return "";
+// A difference of what the horizon made of them is none of theirs.
+bool cut(const GrowthComparison& c) { return c.baseline_cut + c.candidate_cut > 0; }
+
+std::string difference_text(const GrowthComparison& c) {
+  const stats::ExponentDifference& d = c.difference;
+  if (cut(c) || !d.estimate || !d.interval || !d.p) return "";
   return fmt::format("difference of the exponents: {:+.3f} ({:+.3f} .. {:+.3f}), {}", *d.estimate,
                      d.interval->low, d.interval->high,
                      *d.p < 1e-4 ? "p < 0.0001" : fmt::format("p = {:.4f}", *d.p));
@@ -181,19 +185,18 @@ std::string growth_in_words(const GrowthComparison& c, const Over& over, std::si
       fmt::format("In words: with {} {}, {} of {} {}, of {} it {}.", none ? "more" : "ten times the",
                   over.key, c.metric, c.baseline, tenfold(c.baseline_law, c.baseline_trend, over.sizes),
                   c.candidate, tenfold(c.candidate_law, c.candidate_trend, over.sizes));
-  // A difference of what the horizon made of them is none of theirs.
-  if (c.baseline_cut + c.candidate_cut > 0)
+  if (cut(c))
     text += " Which of them grows faster cannot be told.";
   else if (c.difference.p && c.difference.estimate)
     text += *c.difference.p < 1 - level ? fmt::format(" {} grows {}.", c.candidate,
                                                       *c.difference.estimate > 0 ? "faster" : "more slowly")
                                         : " These seeds show no difference in growth.";
-  for (const auto& [policy, cut] :
+  for (const auto& [policy, runs] :
        {std::pair(&c.baseline, c.baseline_cut), {&c.candidate, c.candidate_cut}}) {
-    if (cut > 0)
+    if (runs > 0)
       text += fmt::format(
           " {} did not get there in {} of {} runs: the horizon stands for them and hides their growth.",
-          *policy, cut, over.sizes.size() * seeds);
+          *policy, runs, over.sizes.size() * seeds);
   }
   return text;
 }
@@ -280,7 +283,7 @@ std::vector<GrowthRow> growth_rows(const GrowthReport& report) {
     }
     row.laws = {exponent_text("baseline", c.baseline_law, c.baseline_trend),
                 exponent_text("candidate", c.candidate_law, c.candidate_trend)};
-    if (std::string text = difference_text(c.difference); !text.empty()) row.laws.push_back(std::move(text));
+    if (std::string text = difference_text(c); !text.empty()) row.laws.push_back(std::move(text));
     row.laws.push_back(growth_in_words(c, report.over, report.seeds));
     rows.push_back(std::move(row));
   }

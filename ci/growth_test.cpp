@@ -111,6 +111,7 @@ TEST(Growth, TheHorizonIsNoGrowth) {
   for (const auto& step : c.steps) EXPECT_GE(step.interval.value_or(stats::Interval{}).low, -1);
   const std::string words = growth_text(growth_rows(*report));
   EXPECT_NE(words.find("cannot be told"), std::string::npos) << words;
+  EXPECT_EQ(words.find("difference of the exponents"), std::string::npos) << words;
 }
 
 TEST(Growth, AKeyThatTheScenarioLacks) {
