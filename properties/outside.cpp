@@ -377,7 +377,7 @@ class Plan {
   std::vector<Lane> fleet() {
     const bool jittered = contract_.jitter && contract_.jitter->kind != JitterKind::none;
     // What a decorrelated law keeps of a delay above the cap shows after that delay, and not before it.
-    const std::int64_t attempts = chained(contract_) && contract_.cap ? 16 : 8;
+    const std::int64_t attempts = chained(contract_) && contract_.cap ? 12 : 8;
     // Without jitter so many that a table of the calls under way may overflow.
     return fresh(jittered ? static_cast<std::size_t>(effort_.draws) : 512, {fails(attempts)});
   }
