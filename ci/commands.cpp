@@ -142,8 +142,8 @@ void conclude(Report& report, const CheckRequest& request) {
 std::string samples_text(const SampleTable& table) {
   std::string out;
   for (const Cell& cell : table.cells) {
-    out += fmt::format("{}{} on {}, {} seeds: {}\n", out.empty() ? "" : "\n", cell.policy, cell.scenario,
-                       cell.seeds.size(), cell.definition);
+    out += fmt::format("{}{} on {}, {} {}: {}\n", out.empty() ? "" : "\n", cell.policy, cell.scenario,
+                       cell.seeds.size(), cell.seeds.size() == 1 ? "seed" : "seeds", cell.definition);
     out += fmt::format("  {:<16} {:>14} {:>14} {:>14}\n", "metric", "mean", "lowest", "highest");
     for (std::size_t m = 0; m < table.metrics.size(); ++m) {
       std::vector<double> reached;

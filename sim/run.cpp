@@ -1002,11 +1002,25 @@ Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Se
         "the policy lacks a limit: set max_attempts, or a longer delay");
   };
   const bool plain = is_plain(policy, scenario, options) && !chain.suspends();
+  const QueueKind queue = fitting(scenario, options.queue);
+  // A large fleet takes turns, so that a call that holds time still would show after hours. While everything
+  // is refused from the start, the first client does alone what it does among others.
+  if (plain && queue == QueueKind::buckets && scenario.clients > 1) {
+    Scenario first = scenario;
+    first.clients = 1;
+    first.horizon = std::min(scenario.horizon, chain.refuses_until(Instant{}).since_start);
+    const Measures nothing;
+    RunOptions alone = options;
+    alone.measures = &nothing;
+    if (first.horizon > Duration{}) {
+      if (auto played = retrygate::run(policy, first, seed, alone); !played) return played;
+    }
+  }
   const auto with = [&]<class Queue>(const Queue*) {
     return plain ? play(Loop<Queue, true>(*memory_, chain, policy, scenario, seed, options, measures))
                  : play(Loop<Queue, false>(*memory_, chain, policy, scenario, seed, options, measures));
   };
-  switch (fitting(scenario, options.queue)) {
+  switch (queue) {
     case QueueKind::tree:
       return with(static_cast<const WinnerTree*>(nullptr));
     case QueueKind::buckets:

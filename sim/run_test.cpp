@@ -188,6 +188,8 @@ TEST(Run, ACallThatHoldsTimeStillIsAnErrorThatNamesTheLimit) {
         EXPECT_NE(message.find(part), std::string::npos) << message;
     }
   }
+  // Among a million clients that take turns it would show after hours.
+  EXPECT_FALSE(run(named(hasty[1]).policy, shipped("outage-then-limit", {"clients=1000000"}), Seed{1}));
 }
 
 // 100,000 attempts within a second are too many, and within two are not.
