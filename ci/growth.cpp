@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <tuple>
 
 #include "ci/layout.hpp"
 #include "ci/report.hpp"
@@ -48,11 +49,21 @@ GrowthComparison::Step step(const std::vector<double>& baseline, const std::vect
           stats::Interval{std::max(0.0, ratio.interval->low) - 1, ratio.interval->high - 1}};
 }
 
+// The law of the sizes at which every run got there: what the horizon stands for is flat.
+stats::PowerLaw law_of(stats::Growth values, std::size_t reached) {
+  stats::PowerLaw law;
+  law.status = stats::Status::undefined;
+  if (reached < 2) return law;
+  values.sizes.resize(reached);
+  values.values.resize(reached);
+  return stats::power_law(values, level);
+}
+
 void judge(GrowthComparison& c) {
   for (std::size_t i = 0; i < c.baseline_values.sizes.size(); ++i)
     c.steps.push_back(step(c.baseline_values.values[i], c.candidate_values.values[i]));
-  c.baseline_law = stats::power_law(c.baseline_values, level);
-  c.candidate_law = stats::power_law(c.candidate_values, level);
+  c.baseline_law = law_of(c.baseline_values, c.baseline_reached);
+  c.candidate_law = law_of(c.candidate_values, c.candidate_reached);
   c.difference = stats::compare_exponents(c.baseline_values, c.candidate_values, level);
   c.baseline_trend = stats::trend(c.baseline_values);
   c.candidate_trend = stats::trend(c.candidate_values);
@@ -100,6 +111,8 @@ Result<void> compare_in(const GrowthRequest& request, const std::vector<Scenario
         };
         comparison.baseline_cut += cut(0);
         comparison.candidate_cut += cut(c);
+        if (comparison.baseline_cut == 0) comparison.baseline_reached = s + 1;
+        if (comparison.candidate_cut == 0) comparison.candidate_reached = s + 1;
       }
       judge(comparison);
       report.comparisons.push_back(std::move(comparison));
@@ -121,7 +134,9 @@ bool bends(const stats::PowerLaw& law) {
   return *most - *least >= worth_a_word;
 }
 
-std::string exponent_text(const std::string& who, const stats::PowerLaw& law, const stats::Trend& trend) {
+std::string exponent_text(const std::string& who, const stats::PowerLaw& law, const stats::Trend& trend,
+                          std::size_t reached, const std::vector<std::int64_t>& sizes) {
+  if (reached < 2) return who + ": no exponent, as some runs did not get there";
   if (law.status == stats::Status::undefined)
     return fmt::format("{}: no power law goes through 0; the mean {}", who, moves(trend.direction));
   // Not "-0.000".
@@ -131,6 +146,8 @@ std::string exponent_text(const std::string& who, const stats::PowerLaw& law, co
   const auto [least, most] = std::minmax_element(law.local.begin(), law.local.end());
   if (bends(law))
     text += fmt::format(", but not the same everywhere: {:.2f} .. {:.2f} from size to size", *least, *most);
+  if (reached < sizes.size())
+    text += fmt::format("; up to {}, where every run got there", sizes[reached - 1]);
   return text;
 }
 
@@ -146,8 +163,9 @@ std::string difference_text(const GrowthComparison& c) {
 }
 
 // "10-fold, in proportion to them": what ten times the size does to a metric.
-std::string tenfold(const stats::PowerLaw& law, const stats::Trend& trend,
+std::string tenfold(const stats::PowerLaw& law, const stats::Trend& trend, std::size_t reached,
                     const std::vector<std::int64_t>& sizes) {
+  if (reached < 2) return "is hidden by the horizon";
   if (trend.direction == stats::Direction::level) return "does not change";
   if (law.status == stats::Status::undefined)
     return fmt::format("{} from {} at {} to {} at {}, and is 0 in some runs", moves(trend.direction),
@@ -181,22 +199,23 @@ std::string tenfold(const stats::PowerLaw& law, const stats::Trend& trend,
 std::string growth_in_words(const GrowthComparison& c, const Over& over, std::size_t seeds) {
   const auto lawless = [](const stats::PowerLaw& law) { return law.status == stats::Status::undefined; };
   const bool none = lawless(c.baseline_law) && lawless(c.candidate_law);
-  std::string text =
-      fmt::format("In words: with {} {}, {} of {} {}, of {} it {}.", none ? "more" : "ten times the",
-                  over.key, c.metric, c.baseline, tenfold(c.baseline_law, c.baseline_trend, over.sizes),
-                  c.candidate, tenfold(c.candidate_law, c.candidate_trend, over.sizes));
+  std::string text = fmt::format(
+      "In words: with {} {}, {} of {} {}, of {} it {}.", none ? "more" : "ten times the", over.key, c.metric,
+      c.baseline, tenfold(c.baseline_law, c.baseline_trend, c.baseline_reached, over.sizes), c.candidate,
+      tenfold(c.candidate_law, c.candidate_trend, c.candidate_reached, over.sizes));
   if (cut(c))
     text += " Which of them grows faster cannot be told.";
   else if (c.difference.p && c.difference.estimate)
     text += *c.difference.p < 1 - level ? fmt::format(" {} grows {}.", c.candidate,
                                                       *c.difference.estimate > 0 ? "faster" : "more slowly")
                                         : " These seeds show no difference in growth.";
-  for (const auto& [policy, runs] :
-       {std::pair(&c.baseline, c.baseline_cut), {&c.candidate, c.candidate_cut}}) {
-    if (runs > 0)
-      text += fmt::format(
-          " {} did not get there in {} of {} runs: the horizon stands for them and hides their growth.",
-          *policy, runs, over.sizes.size() * seeds);
+  for (const auto& [policy, runs, reached] : {std::tuple(&c.baseline, c.baseline_cut, c.baseline_reached),
+                                              {&c.candidate, c.candidate_cut, c.candidate_reached}}) {
+    if (runs == 0) continue;
+    text += fmt::format(
+        " {} did not get there in {} of {} runs: the horizon stands for them and hides their growth", *policy,
+        runs, over.sizes.size() * seeds);
+    text += reached < 2 ? "." : fmt::format("; what is said is up to {}.", over.sizes[reached - 1]);
   }
   return text;
 }
@@ -281,8 +300,10 @@ std::vector<GrowthRow> growth_rows(const GrowthReport& report) {
                             effect, interval ? std::optional(interval->low) : std::nullopt,
                             interval ? std::optional(interval->high) : std::nullopt});
     }
-    row.laws = {exponent_text("baseline", c.baseline_law, c.baseline_trend),
-                exponent_text("candidate", c.candidate_law, c.candidate_trend)};
+    row.laws = {
+        exponent_text("baseline", c.baseline_law, c.baseline_trend, c.baseline_reached, report.over.sizes),
+        exponent_text("candidate", c.candidate_law, c.candidate_trend, c.candidate_reached,
+                      report.over.sizes)};
     if (std::string text = difference_text(c); !text.empty()) row.laws.push_back(std::move(text));
     row.laws.push_back(growth_in_words(c, report.over, report.seeds));
     rows.push_back(std::move(row));

@@ -49,7 +49,10 @@ struct GrowthComparison {
   stats::PowerLaw baseline_law, candidate_law;
   stats::ExponentDifference difference;
   stats::Trend baseline_trend, candidate_trend;
-  std::size_t baseline_cut = 0, candidate_cut = 0;  // runs that did not get there: the horizon stands for them
+  std::size_t baseline_cut = 0,
+              candidate_cut = 0;  // runs that did not get there: the horizon stands for them
+  // Sizes from the smallest on at which every run got there: the laws are those of these, undefined below 2.
+  std::size_t baseline_reached = 0, candidate_reached = 0;
 };
 struct GrowthReport {
   Over over;

@@ -109,9 +109,28 @@ TEST(Growth, TheHorizonIsNoGrowth) {
   const GrowthComparison& c = report->comparisons[0];
   ASSERT_GT(c.candidate_cut, 0u);
   for (const auto& step : c.steps) EXPECT_GE(step.interval.value_or(stats::Interval{}).low, -1);
+  ASSERT_EQ(c.baseline_reached, 3u);
+  ASSERT_EQ(c.candidate_reached, 1u);
+  EXPECT_EQ(c.candidate_law.status, stats::Status::undefined);
   const std::string words = growth_text(growth_rows(*report));
+  EXPECT_NE(words.find("candidate: no exponent, as some runs did not get there"), std::string::npos) << words;
   EXPECT_NE(words.find("cannot be told"), std::string::npos) << words;
   EXPECT_EQ(words.find("difference of the exponents"), std::string::npos) << words;
+}
+
+// Every half second from 1 s on 20 of them are served in 50 ms: 100 need 5 turns and 3.05 s, 200 need 10 and
+// 5.55 s, and of 500 some have no attempt left, so that the minute of the horizon stands for their end.
+TEST(Growth, ALawIsOfTheSizesThatTheHorizonLeavesAlone) {
+  GrowthRequest request = by_hand("completion_s");
+  request.scenarios = {*scenarios_over("outage-then-limit", {}, {"clients", {100, 200, 500}})};
+  request.over = {"clients", {100, 200, 500}};
+  const auto report = grow(request);
+  ASSERT_TRUE(report);
+  const GrowthComparison& c = report->comparisons[0];
+  EXPECT_EQ(c.baseline_reached, 2u);
+  EXPECT_NEAR(c.baseline_law.exponent, std::log2(5.55 / 3.05), 1e-12);
+  const std::string words = growth_text(growth_rows(*report));
+  EXPECT_NE(words.find("; up to 200, where every run"), std::string::npos) << words;
 }
 
 TEST(Growth, AKeyThatTheScenarioLacks) {

@@ -90,7 +90,9 @@ std::string saved_by_pairing(std::span<const ComparisonRow* const> rows) {
   std::vector<std::string> times;
   for (const ComparisonRow* row : rows) {
     if (row->pairing_gain && *row->pairing_gain >= worth_a_word)
-      times.push_back(fmt::format("{} {:.2g} times", row->metric, *row->pairing_gain));
+      times.push_back(fmt::format("{} {} times", row->metric,
+                                  *row->pairing_gain < 99 ? fmt::format("{:.2g}", *row->pairing_gain)
+                                                          : mean_text(std::round(*row->pairing_gain))));
   }
   if (times.empty()) return "";
   return fmt::format("Both policies met the same seeds; with seeds of its own each would need {} as many.",
