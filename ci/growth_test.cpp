@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ci/report.hpp"
 
 namespace retrygate::ci {
