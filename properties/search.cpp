@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <rapidcheck.h>
+#include <rapidcheck/state.h>
 
 #include <algorithm>
 #include <charconv>
@@ -97,11 +98,20 @@ std::optional<Place> parse_place(std::string_view text) {
   return place;
 }
 
+// What all cases have beside their attempt. Shrinks towards nothing.
+Case drawn_case() {
+  Case c;
+  c.seed = *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << 32);
+  c.client = *rc::gen::inRange<std::uint64_t>(0, 10'000);
+  c.call = *rc::gen::inRange<std::uint64_t>(0, 1'000);
+  c.started = Duration::ns(*rc::gen::inRange<std::int64_t>(0, 100'000'000'000));
+  return c;
+}
+
 class Search {
  public:
-  Search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
-         Blame blame, const std::vector<std::int64_t>& first)
-      : trial_(trial), complaint_(complaint), blame_(blame), numbers_(trial, first) {}
+  Search(const Trial& trial, Blame blame) : trial_(trial), blame_(blame) {}
+  virtual ~Search() = default;
 
   Finding run() {
     if (trial_.replay) return replayed();
@@ -117,28 +127,23 @@ class Search {
     return {};
   }
 
+ protected:
+  // The case of a number, which fails where something is wrong.
+  virtual rc::Gen<rcd::CaseDescription> property(int number) = 0;
+
+  void trying(const std::string& what, const Case& c) const {
+    if (trial_.trying) trial_.trying(what + drawn(c));
+  }
+  [[noreturn]] void fail(const Case& c, const std::string& wrong) {
+    failed_ = wrong + drawn(c);
+    failed_attempt_ = c.attempt;
+    RC_FAIL(failed_);
+  }
+
+  const Trial& trial_;
+
  private:
   using Property = rc::Shrinkable<rcd::CaseDescription>;
-
-  rc::Gen<rcd::CaseDescription> property(int number) {
-    const std::size_t start = numbers_.of_case(number);
-    return rcd::toProperty([this, start] {
-      Case c;
-      c.attempt = numbers_[*attempt_index(start)];
-      c.seed = *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << 32);
-      c.client = *rc::gen::inRange<std::uint64_t>(0, 10'000);
-      c.call = *rc::gen::inRange<std::uint64_t>(0, 1'000);
-      c.started = Duration::ns(*rc::gen::inRange<std::int64_t>(0, 100'000'000'000));
-      c.permille = *rc::gen::inRange<std::int64_t>(0, 1'300);
-      c.choice = *rc::gen::inRange<std::uint64_t>(0, 1'000'000);
-      if (trial_.trying) trial_.trying(fmt::format("attempt {}{}", c.attempt, drawn(c)));
-      const auto wrong = complaint_(c);
-      if (!wrong) return;
-      failed_ = *wrong + drawn(c);
-      failed_attempt_ = c.attempt;
-      RC_FAIL(failed_);
-    });
-  }
 
   static bool fails(const Property& p) { return p.value().result.type == rcd::CaseResult::Type::Failure; }
 
@@ -198,12 +203,91 @@ class Search {
     return text;
   }
 
-  const Trial& trial_;
-  const std::function<std::optional<std::string>(const Case&)>& complaint_;
   Blame blame_;
-  Numbers numbers_;
   std::string failed_;  // the text of the case that failed last
   std::int64_t failed_attempt_ = 0;
+};
+
+class CaseSearch final : public Search {
+ public:
+  CaseSearch(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
+             Blame blame, const std::vector<std::int64_t>& first)
+      : Search(trial, blame), complaint_(complaint), numbers_(trial, first) {}
+
+ private:
+  rc::Gen<rcd::CaseDescription> property(int number) override {
+    const std::size_t start = numbers_.of_case(number);
+    return rcd::toProperty([this, start] {
+      const std::int64_t attempt = numbers_[*attempt_index(start)];
+      Case c = drawn_case();
+      c.attempt = attempt;
+      c.permille = *rc::gen::inRange<std::int64_t>(0, 1'300);
+      c.choice = *rc::gen::inRange<std::uint64_t>(0, 1'000'000);
+      trying(fmt::format("attempt {}", c.attempt), c);
+      if (const auto wrong = complaint_(c)) fail(c, *wrong);
+    });
+  }
+
+  const std::function<std::optional<std::string>(const Case&)>& complaint_;
+  Numbers numbers_;
+};
+
+// Every sequence is a valid one, so RapidCheck's own model, of what may come next, is empty: the machine
+// knows what the subject must do.
+struct Anything {};
+struct Player {
+  std::unique_ptr<Machine> machine;
+  std::optional<std::string> wrong;
+};
+
+class Play final : public rc::state::Command<Anything, Player> {
+ public:
+  Play() {
+    const auto one_of = [](std::size_t n) {
+      return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::size_t>(0, n));
+    };
+    command_.kind = one_of(retrygate::Command::kinds);
+    command_.how = one_of(retrygate::Command::choices);
+    command_.also = one_of(retrygate::Command::choices);
+  }
+  void run(const Anything&, Player& player) const override {
+    player.wrong = player.machine->run(command_);
+    if (player.wrong) RC_FAIL(*player.wrong);
+  }
+  void show(std::ostream& out) const override {
+    out << command_.kind << ' ' << command_.how << ' ' << command_.also;
+  }
+
+ private:
+  retrygate::Command command_;
+};
+
+class SequenceSearch final : public Search {
+ public:
+  SequenceSearch(const Trial& trial, int longest,
+                 const std::function<std::unique_ptr<Machine>(const Case&)>& machine)
+      : Search(trial, Blame::several), longest_(longest), machine_(machine) {}
+
+ private:
+  rc::Gen<rcd::CaseDescription> property(int number) override {
+    return rcd::toProperty([this, number] {
+      const auto sequences =
+          rc::state::gen::commands<Anything>(Anything{}, rc::state::gen::execOneOfWithArgs<Play>());
+      // RapidCheck takes from 1 to one more than the size.
+      const auto commands = *rc::gen::resize(std::min(2 * number + 1, longest_ - 1), sequences);
+      const Case c = drawn_case();
+      trying(fmt::format("a sequence of {} commands", commands.size()), c);
+      Player player{machine_(c), {}};
+      try {
+        rc::state::runAll(commands, Anything{}, player);
+      } catch (const rcd::CaseResult&) {
+        fail(c, *player.wrong);
+      }
+    });
+  }
+
+  int longest_;
+  const std::function<std::unique_ptr<Machine>(const Case&)>& machine_;
 };
 
 }  // namespace
@@ -252,7 +336,12 @@ std::string ranges(const std::vector<std::int64_t>& numbers, std::size_t parts_m
 
 Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
                Blame blame, const std::vector<std::int64_t>& first) {
-  return Search(trial, complaint, blame, first).run();
+  return CaseSearch(trial, complaint, blame, first).run();
+}
+
+Finding search_sequences(const Trial& trial, int longest,
+                         const std::function<std::unique_ptr<Machine>(const Case&)>& machine) {
+  return SequenceSearch(trial, longest, machine).run();
 }
 
 }  // namespace retrygate

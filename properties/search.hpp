@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,20 @@ struct Case {
 // One of `n` things, n >= 1; `place` tells apart the choices of one case. The first one for choice 0.
 std::size_t pick(const Case&, std::size_t place, std::size_t n);
 
+// One command of a sequence, as the invariant reads it: which of six, and two choices of four for how.
+struct Command {
+  static constexpr std::size_t kinds = 6, choices = 4;
+  std::size_t kind = 0, how = 0, also = 0;
+};
+
+// What commands are given to: the subject, and a model of what it must do.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  // What is wrong with what the subject did. Nothing is run after a complaint.
+  virtual std::optional<std::string> run(const Command&) = 0;
+};
+
 // Attempts tried: dense to 70, then where counters and powers of two have ended in the past. Without jumps
 // nothing beyond dense_to.
 inline constexpr std::int64_t dense_to = 1100;
@@ -46,5 +61,11 @@ enum class Blame : std::uint8_t { attempt, several };
 // bounded by trial.cases and trial.shrinks. Unsure when there is no case at all.
 Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
                Blame = Blame::several, const std::vector<std::int64_t>& first = {});
+
+// Stateful: random sequences of commands, each given to a fresh machine; a sequence that fails is made
+// shorter, and its commands simpler. A case has no attempt of its own here (it is 1). The first sequences are
+// short, the later ones have up to `longest` commands.
+Finding search_sequences(const Trial& trial, int longest,
+                         const std::function<std::unique_ptr<Machine>(const Case&)>& machine);
 
 }  // namespace retrygate

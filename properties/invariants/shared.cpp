@@ -18,6 +18,7 @@ namespace {
 
 using Complaint = std::optional<std::string>;
 
+constexpr int longest = 48;     // commands of a sequence
 constexpr double close = 1e-6;  // tokens: sums of doubles may round either way
 
 // What the subject does, told to a model. Each returns a complaint or nothing.
@@ -40,44 +41,42 @@ Status failing(const Subject& subject) {
 }
 
 // Sequences are made of calls, one after the other or some at once; a command is a burst of one kind.
-class Run {
+class Run final : public Machine {
  public:
-  // Refusals for another reason than this one end a call and say nothing about the model.
-  Run(const Subject& subject, const Case& c, Model& model, Stop reason)
+  // Refusals for another reason than this one end a call and say nothing about the model; `refused` is set
+  // when a retry is refused for this one.
+  Run(const Subject& subject, const Case& c, std::unique_ptr<Model> model, Stop reason, bool& refused)
       : subject_(subject),
         case_(c),
-        model_(model),
+        model_(std::move(model)),
         reason_(reason),
         failure_(failing(subject)),
         client_(fresh_client(subject)),
-        now_{c.started} {}
+        now_{c.started},
+        refused_(refused) {}
 
-  Complaint play() {
-    constexpr std::int64_t commands = 24;
-    const std::int64_t length = std::min(case_.attempt, commands);
-    bool over = false;
-    for (std::int64_t i = 0; i < length && !over; ++i) {
-      if (auto wrong = command(static_cast<std::size_t>(i) * 3, over))
-        return fmt::format("{}: {}", fmt::join(told_, ", then "), *wrong);
-    }
-    return {};
+  std::optional<std::string> run(const Command& command) override {
+    if (over_) return {};
+    over_ = true;  // unless it is seen to end
+    return unless_raised([&]() -> Complaint {
+      bool over = false;
+      if (auto wrong = play(command, over)) return fmt::format("{}: {}", fmt::join(told_, ", then "), *wrong);
+      over_ = over;
+      return {};
+    });
   }
-  // Was a retry refused for the reason that is looked for?
-  bool refused() const { return refused_; }
 
  private:
-  // The command that is drawn at a place. `over` is set where nothing can be said of what would come after
-  // it.
-  Complaint command(std::size_t place, bool& over) {
-    constexpr std::array<int, 4> bursts{1, 3, 20, 130};
-    const int times = bursts.at(pick(case_, place + 1, bursts.size()));
-    const std::size_t kind = pick(case_, place, 6);
-    if (kind < 3) {
+  // `over` is set where nothing can be said of what would come after it.
+  Complaint play(const Command& command, bool& over) {
+    constexpr std::array<int, Command::choices> bursts{1, 3, 20, 130};
+    const int times = bursts.at(command.how);
+    if (command.kind < 3) {
       told_.push_back(times == 1 ? "a call whose first attempt fails"
                                  : fmt::format("a call whose first {} attempts fail", times));
       return call(times);
     }
-    if (kind == 3) {
+    if (command.kind == 3) {
       told_.push_back(times == 1 ? "a call that succeeds"
                                  : fmt::format("{} calls that succeed, one after another", times));
       for (int k = 0; k < times; ++k) {
@@ -87,13 +86,13 @@ class Run {
       }
       return {};
     }
-    if (kind == 4) {
-      pass(pick(case_, place + 2, 4));
+    if (command.kind == 4) {
+      pass(command.how);
       return {};
     }
     if (!subject_.contract.breaker) return storm();
-    if (pick(case_, place + 1, 2) == 0) pass(2);  // so that one that is open may try
-    const bool fails = pick(case_, place + 2, 4) == 0;
+    if (command.how < 2) pass(2);  // so that one that is open may try
+    const bool fails = command.also == 0;
     if (auto wrong = at_once(fails)) return wrong;
     // Whether what was sent before a change of state still counts, no contract says. A success too many
     // does nothing to failures in a row; of a share it is one more call.
@@ -124,14 +123,14 @@ class Run {
       auto one = std::make_unique<CallUnderTest>(subject_, c, client_);
       const Decision decision = one->ask(1, now_);
       if (decision.stops() && decision.why() != reason_) continue;
-      if (auto wrong = model_.asked(1, now_, {}, !decision.stops())) return wrong;
+      if (auto wrong = model_->asked(1, now_, {}, !decision.stops())) return wrong;
       if (!decision.stops()) sent.push_back(std::move(one));
     }
     now_ = now_ + Duration::ms(1);
     for (const auto& one : sent) {
       const Decision decision = one->tell(1, now_, {{fails ? failure_ : Status::http(200)}});
-      if (auto wrong = model_.ended(1, now_, !fails, !fails || decision.stops())) return wrong;
-      if (fails) return model_.decided(now_, decision);
+      if (auto wrong = model_->ended(1, now_, !fails, !fails || decision.stops())) return wrong;
+      if (fails) return model_->decided(now_, decision);
     }
     return {};
   }
@@ -197,13 +196,13 @@ class Run {
     over = gate.stops();
     if (over && gate.why() != reason_) return {};
     refused_ = refused_ || over;
-    if (auto wrong = model_.asked(one.attempt, now_, {}, !over)) return wrong;
+    if (auto wrong = model_->asked(one.attempt, now_, {}, !over)) return wrong;
     if (over) return {};
     const Decision decision = one.call.tell(one.attempt, now_, {{failure_}});
     note(decision);
     over = decision.stops() || one.attempt == attempts;
-    if (auto wrong = model_.ended(one.attempt, now_, false, decision.stops())) return wrong;
-    if (auto wrong = model_.decided(now_, decision)) return wrong;
+    if (auto wrong = model_->ended(one.attempt, now_, false, decision.stops())) return wrong;
+    if (auto wrong = model_->decided(now_, decision)) return wrong;
     one.due = now_ + std::max(Duration{}, decision.delay());
     ++one.attempt;
     return {};
@@ -220,7 +219,7 @@ class Run {
       bool admitted = true;
       if (auto wrong = ask(call, n, admitted)) return wrong;
       if (!admitted) {
-        if (n > 1) model_.refused(now_);
+        if (n > 1) model_->refused(now_);
         return {};
       }
       now_ = now_ + Duration::ms(1);
@@ -228,9 +227,9 @@ class Run {
       const Decision decision = call.tell(n, now_, {{success ? Status::http(200) : failure_}});
       note(decision);
       const bool over = success || decision.stops();
-      if (auto wrong = model_.ended(n, now_, success, over)) return wrong;
+      if (auto wrong = model_->ended(n, now_, success, over)) return wrong;
       if (!success) {
-        if (auto wrong = model_.decided(now_, decision)) return wrong;
+        if (auto wrong = model_->decided(now_, decision)) return wrong;
       }
       if (over) return {};
       now_ = now_ + std::max(Duration{}, decision.delay());
@@ -245,7 +244,7 @@ class Run {
         admitted = !decision.stops();
         if (!admitted && decision.why() != reason_) return {};
         refused_ = refused_ || !admitted;
-        return model_.asked(attempt, now_, now_ - first_asked, admitted);
+        return model_->asked(attempt, now_, now_ - first_asked, admitted);
       }
       now_ = now_ + decision.delay();
       // Half a request per second is the least rate of the adaptive mode.
@@ -255,15 +254,16 @@ class Run {
   }
 
   const Subject& subject_;
-  const Case& case_;
-  Model& model_;
+  Case case_;
+  std::unique_ptr<Model> model_;
   Stop reason_;
   Status failure_;
   Slot client_;
   Instant now_;
   std::uint64_t calls_ = 0;
   int storms_ = 0;
-  bool refused_ = false;
+  bool& refused_;
+  bool over_ = false;
   std::vector<std::string> told_;  // the commands so far
 };
 
@@ -530,14 +530,8 @@ std::unique_ptr<Model> model_of(const Subject& subject) {
 
 Finding budget_conserved(const Subject& subject, const Trial& trial) {
   bool spent = false;
-  const Finding found = search(trial, [&](const Case& c) {
-    return unless_raised([&]() -> Complaint {
-      const auto model = model_of(subject);
-      Run run(subject, c, *model, Stop::budget);
-      auto wrong = run.play();
-      spent = spent || run.refused();
-      return wrong;
-    });
+  const Finding found = search_sequences(trial, longest, [&](const Case& c) {
+    return std::make_unique<Run>(subject, c, model_of(subject), Stop::budget, spent);
   });
   const bool counts = subject.contract.budget->kind != BudgetKind::aws_adaptive;  // else it only slows down
   if (found.verdict != Verdict::holds || spent || !counts || trial.replay) return found;
@@ -634,11 +628,10 @@ class BreakerModel final : public Model {
 };
 
 Finding breaker_states(const Subject& subject, const Trial& trial) {
-  return search(trial, [&](const Case& c) {
-    return unless_raised([&]() -> Complaint {
-      BreakerModel model(*subject.contract.breaker);
-      return Run(subject, c, model, Stop::breaker).play();
-    });
+  bool refused = false;
+  return search_sequences(trial, longest, [&](const Case& c) {
+    return std::make_unique<Run>(subject, c, std::make_unique<BreakerModel>(*subject.contract.breaker),
+                                 Stop::breaker, refused);
   });
 }
 
