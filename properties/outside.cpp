@@ -813,7 +813,7 @@ class ProgramCheck {
     Options options = options_;
     options.cases = std::max(1, options_.cases * 24 / 200);
     // Of a seeded program a smaller case is a case as good as any: it has failed before our eyes.
-    if (said.seeded) options.shrinks = 40;
+    if (said.seeded) options.shrinks = 80;
     const Subject subject = asked_alone_of(*program);
     for (const Invariant* invariant : asked) {
       VerdictRow row{name_, invariant, Verdict::holds, {}, {}, {}};

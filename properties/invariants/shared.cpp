@@ -18,8 +18,8 @@ namespace {
 
 using Complaint = std::optional<std::string>;
 
-constexpr int longest = 48;     // commands of a sequence
-constexpr double close = 1e-6;  // tokens: sums of doubles may round either way
+constexpr int commands_at_most = 48;  // commands of a sequence
+constexpr double close = 1e-6;        // tokens: sums of doubles may round either way
 
 // What the subject does, told to a model. Each returns a complaint or nothing.
 struct Model {
@@ -530,7 +530,7 @@ std::unique_ptr<Model> model_of(const Subject& subject) {
 
 Finding budget_conserved(const Subject& subject, const Trial& trial) {
   bool spent = false;
-  const Finding found = search_sequences(trial, longest, [&](const Case& c) {
+  const Finding found = search_sequences(trial, commands_at_most, [&](const Case& c) {
     return std::make_unique<Run>(subject, c, model_of(subject), Stop::budget, spent);
   });
   const bool counts = subject.contract.budget->kind != BudgetKind::aws_adaptive;  // else it only slows down
@@ -629,7 +629,7 @@ class BreakerModel final : public Model {
 
 Finding breaker_states(const Subject& subject, const Trial& trial) {
   bool refused = false;
-  return search_sequences(trial, longest, [&](const Case& c) {
+  return search_sequences(trial, commands_at_most, [&](const Case& c) {
     return std::make_unique<Run>(subject, c, std::make_unique<BreakerModel>(*subject.contract.breaker),
                                  Stop::breaker, refused);
   });

@@ -1,5 +1,6 @@
 // What a client remembers from one attempt, call and client to the next.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -68,20 +69,62 @@ Complaint differ(const Subject& subject, const std::vector<Decision>& alone,
   return {};
 }
 
-Finding reset_after_success(const Subject& subject, const Trial& trial) {
-  return search(trial, [&](const Case& c) {
+// Calls of one client, one after the other. After each that has succeeded, the next one is what it would be
+// for a client that has made none.
+class Resets final : public Machine {
+ public:
+  Resets(const Subject& subject, const Case& c) : used_(subject), next_(c) {}
+
+  std::optional<std::string> run(const Command& command) override {
+    if (over_) return {};
+    over_ = true;  // unless nothing is raised
     return unless_raised([&]() -> Complaint {
-      const std::int64_t before = std::min<std::int64_t>(c.attempt, 40);
-      Case next = c;
-      next.call = c.call + 1;
-      Calls used(subject);
-      Calls fresh(subject);
-      used.make(c, before);
-      const auto after = used.make(next, 3);
-      return differ(subject, fresh.make(next, 3), after,
-                    fmt::format("after a call that failed {} times and then succeeded", before));
+      auto wrong = play(command);
+      if (wrong) return fmt::format("{}: {}", fmt::join(told_, ", then "), *wrong);
+      over_ = false;
+      return {};
     });
-  });
+  }
+
+ private:
+  Complaint play(const Command& command) {
+    if (command.kind == 5) {
+      constexpr std::array<Duration, Command::choices> lengths{Duration::ms(1), Duration::s(1),
+                                                               Duration::s(60), Duration::s(3600)};
+      const Duration pause = lengths.at(command.how);
+      told_.push_back("a pause of " + to_string(pause));
+      next_.started = next_.started + pause;
+      return {};
+    }
+    constexpr std::array<std::int64_t, Command::choices> most{1, 2, 5, 40};
+    const auto& limit = used_.subject.contract.max_attempts;
+    const bool to_its_end = command.kind == 4;
+    const std::int64_t failures =
+        to_its_end || !limit ? most.at(command.how) : std::min(most.at(command.how), *limit - 1);
+    const auto decisions = used_.make(next_, failures);
+    ++next_.call;
+    const bool gave_up = !decisions.empty() && decisions.back().stops();
+    told_.push_back(fmt::format("a call that fails {} {} and then {}", decisions.size(),
+                                decisions.size() == 1 ? "time" : "times", gave_up ? "gives up" : "succeeds"));
+    if (gave_up) return {};
+    Calls fresh(used_.subject);
+    const auto alone = fresh.make(next_, looked_at);
+    const auto after = used_.make(next_, looked_at);
+    ++next_.call;
+    return differ(used_.subject, alone, after, "of the next call");
+  }
+
+  static constexpr std::int64_t looked_at = 3;  // failures
+  Calls used_;
+  Case next_;
+  bool over_ = false;
+  std::vector<std::string> told_;  // the commands so far
+};
+
+Finding reset_after_success(const Subject& subject, const Trial& trial) {
+  constexpr int calls_at_most = 6;
+  return search_sequences(trial, calls_at_most,
+                          [&](const Case& c) { return std::make_unique<Resets>(subject, c); });
 }
 
 Finding instances_isolated(const Subject& subject, const Trial& trial) {
