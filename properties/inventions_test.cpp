@@ -470,6 +470,16 @@ TEST(Inventions, RightOnesAreNotAccused) {
   }
 }
 
+// Whatever the seed: all cases tell of a success, of one of ten kinds.
+TEST(Inventions, ASuccessOfAnyKindIsTold) {
+  const auto accepted_is_a_failure = [](Notes&, Notes&, const Attempt& a, Rng&) {
+    if (a.outcome.status != Status::http(202)) return plain(a);
+    return a.number >= 8 ? D::stop(Stop::attempts) : D::wait(ceil_of(a.number));
+  };
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    EXPECT_TRUE(accused(eight(JitterKind::none), accepted_is_a_failure, seed).contains("survives")) << seed;
+}
+
 TEST(Inventions, AFindingSaysWhatAHeaderAllows) {
   const Support own{1e9L, 1e9L, 0};
   Contract c = heeding(RetryAfterRule::floor, Duration::s(60));

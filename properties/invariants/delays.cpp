@@ -71,7 +71,8 @@ Finding survives(const Subject& subject, const Trial& trial) {
     }
     if (subject.loop) return seen_by_the_caller(subject, c);
     // A success ends the call, the first attempt's and a later one's.
-    const std::int64_t at = std::min<std::int64_t>(c.attempt, 40);
+    const std::int64_t last = std::clamp<std::int64_t>(subject.contract.max_attempts.value_or(40), 1, 40);
+    const std::int64_t at = (c.attempt - 1) % last + 1;
     const Status success = successes_of_http().at(pick(c, 0, successes_of_http().size()));
     const Status failure = retryable(subject);
     const Walk told = drive(
