@@ -1,5 +1,8 @@
 #include "properties/walk.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -217,6 +220,17 @@ Walk walk(const Subject& subject, const Case& c) {
     done.raised = "something that is no std::exception";
   }
   return done;
+}
+
+std::optional<std::string> Sequence::run(const Command& command) {
+  if (over_) return {};
+  over_ = true;  // unless it is seen to end
+  return unless_raised([&]() -> std::optional<std::string> {
+    bool over = false;
+    if (auto wrong = play(command, over)) return fmt::format("{}: {}", fmt::join(told_, ", then "), *wrong);
+    over_ = over;
+    return {};
+  });
 }
 
 }  // namespace retrygate

@@ -119,4 +119,19 @@ std::optional<std::string> unless_raised(Body body) {
   }
 }
 
+// A machine whose complaints name the commands that led there. It does nothing more once the subject has
+// raised, or nothing can be said of what would come.
+class Sequence : public Machine {
+ public:
+  std::optional<std::string> run(const Command&) final;
+
+ protected:
+  // `over` is set where nothing can be said of what would come after it.
+  virtual std::optional<std::string> play(const Command&, bool& over) = 0;
+  std::vector<std::string> told_;  // the commands so far
+
+ private:
+  bool over_ = false;
+};
+
 }  // namespace retrygate

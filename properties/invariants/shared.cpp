@@ -1,7 +1,6 @@
 // Budgets and breakers: what all calls of a client share. Random sequences of commands are given to the
 // subject and to models written from the contract alone; the subject must do what one of the models allows.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -41,7 +40,7 @@ Status failing(const Subject& subject) {
 }
 
 // Sequences are made of calls, one after the other or some at once; a command is a burst of one kind.
-class Run final : public Machine {
+class Run final : public Sequence {
  public:
   // Refusals for another reason than this one end a call and say nothing about the model; `refused` is set
   // when a retry is refused for this one.
@@ -55,20 +54,8 @@ class Run final : public Machine {
         now_{c.started},
         refused_(refused) {}
 
-  std::optional<std::string> run(const Command& command) override {
-    if (over_) return {};
-    over_ = true;  // unless it is seen to end
-    return unless_raised([&]() -> Complaint {
-      bool over = false;
-      if (auto wrong = play(command, over)) return fmt::format("{}: {}", fmt::join(told_, ", then "), *wrong);
-      over_ = over;
-      return {};
-    });
-  }
-
  private:
-  // `over` is set where nothing can be said of what would come after it.
-  Complaint play(const Command& command, bool& over) {
+  Complaint play(const Command& command, bool& over) override {
     constexpr std::array<int, Command::choices> bursts{1, 3, 20, 130};
     const int times = bursts.at(command.how);
     if (command.kind < 3) {
@@ -263,8 +250,6 @@ class Run final : public Machine {
   std::uint64_t calls_ = 0;
   int storms_ = 0;
   bool& refused_;
-  bool over_ = false;
-  std::vector<std::string> told_;  // the commands so far
 };
 
 // ---- budgets ----

@@ -1,6 +1,5 @@
 // What a client remembers from one attempt, call and client to the next.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -71,23 +70,12 @@ Complaint differ(const Subject& subject, const std::vector<Decision>& alone,
 
 // Calls of one client, one after the other. After each that has succeeded, the next one is what it would be
 // for a client that has made none.
-class Resets final : public Machine {
+class Resets final : public Sequence {
  public:
   Resets(const Subject& subject, const Case& c) : used_(subject), next_(c) {}
 
-  std::optional<std::string> run(const Command& command) override {
-    if (over_) return {};
-    over_ = true;  // unless nothing is raised
-    return unless_raised([&]() -> Complaint {
-      auto wrong = play(command);
-      if (wrong) return fmt::format("{}: {}", fmt::join(told_, ", then "), *wrong);
-      over_ = false;
-      return {};
-    });
-  }
-
  private:
-  Complaint play(const Command& command) {
+  Complaint play(const Command& command, bool&) override {
     if (command.kind == 5) {
       constexpr std::array<Duration, Command::choices> lengths{Duration::ms(1), Duration::s(1),
                                                                Duration::s(60), Duration::s(3600)};
@@ -117,8 +105,6 @@ class Resets final : public Machine {
   static constexpr std::int64_t looked_at = 3;  // failures
   Calls used_;
   Case next_;
-  bool over_ = false;
-  std::vector<std::string> told_;  // the commands so far
 };
 
 Finding reset_after_success(const Subject& subject, const Trial& trial) {
