@@ -216,7 +216,7 @@ std::string headline(const Asked& asked, const stats::Ruling& ruling) {
   text += row.verdict.empty() ? "; no margin was given, so nothing is decided." : judged(row, asked, ruling);
   if (row.decided_at)
     text += fmt::format(" It took {} {}.", *row.decided_at, *row.decided_at == 1 ? "seed" : "seeds");
-  if (!ruling.note.empty()) text += " (" + ruling.note + ")";
+  if (!ruling.note.empty()) text += " " + ruling.note + ".";
   for (const SensitivityRow& test : row.sensitivity) {
     if (test.verdict != row.verdict)
       text += fmt::format(" The {} test disagrees: by it this would be {} ({}); {} decides.", test.method,

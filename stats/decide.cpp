@@ -47,7 +47,7 @@ Estimated sampled(const Question& q, const Studentized& s) {
   r.high = bound(alpha);
   if (!r.low || !r.high)
     r.note =
-        "so few seeds differ from the rest that resampling finds no bound; a margin in the metric's unit may "
+        "So few seeds differ from the rest that resampling finds no bound; a margin in the metric's unit may "
         "have one";
   // Resamples of symmetric heavy tails give bounds that are too narrow, Student's t of skewed seeds.
   const Opinion t = student_opinion(q, s, w);

@@ -143,7 +143,7 @@ Widening widening(const Studentized& s, std::size_t seeds, double per) {
           ? fmt::format("{} seeds do not show how skewed they are: both bounds are taken {} times as wide",
                         seeds, so_much)
           : fmt::format(
-                "the seeds are skewed ({:+.2g}): with fewer than about {} the long tail may not show, and "
+                "The seeds are skewed ({:+.2g}): with fewer than about {} the long tail may not show, and "
                 "the {} bound is taken {} times as far",
                 s.skewness, w.seeds, s.skewness > 0 ? "upper" : "lower", so_much);
   return w;

@@ -237,7 +237,7 @@ std::optional<Ruling> settled(const Question& q, double pass_alpha, double fail_
     r.answer = by_bounds(q, {0, 0});
     r.method = "unchanged";
     r.low = r.high = 0.0;
-    r.note = "the same policy on both sides";
+    r.note = "The same policy stands on both sides";
     return r;
   }
   r.effect = effect(q);
@@ -247,13 +247,13 @@ std::optional<Ruling> settled(const Question& q, double pass_alpha, double fail_
     r.answer = by_value;
     r.method = "deterministic";
     r.low = r.high = r.effect;
-    r.note = "no policy drew a random number: deterministic, more seeds add nothing";
+    r.note = "No policy drew a random number: the difference is exact, and more seeds add nothing";
     return r;
   }
   if (n == 1) {
     r.method = "one seed";
     r.seeds_needed = bootstrap_from;
-    r.note = "one seed says nothing about the others";
+    r.note = "One seed says nothing about the others";
     return r;
   }
   // A share has a law whatever the seeds show.
@@ -269,8 +269,8 @@ std::optional<Ruling> settled(const Question& q, double pass_alpha, double fail_
     if (n >= least && (within(pass_alpha) == Answer::pass || within(fail_alpha) == Answer::fail))
       r.answer = by_value;
     const double differ = share_at_most(0, n, pass_alpha);
-    r.note = fmt::format("all {} seeds agree: at most {:.1f} % of seeds can differ ({:.3g} %)", n,
-                         100 * differ, 100 * (1 - pass_alpha));
+    r.note = fmt::format("All {} seeds agree: with {:.3g} % confidence at most {:.1f} % of seeds can differ", n,
+                         100 * (1 - pass_alpha), 100 * differ);
     double room = infinite;  // to the nearest limit
     for (const Limit& limit : limits(q)) room = std::min(room, std::abs(limit.side * bad - limit.value));
     if (r.answer == Answer::pass && room > 0 && q.margin > 0)
@@ -301,7 +301,7 @@ std::optional<Ruling> settled(const Question& q, double pass_alpha, double fail_
                                        : Answer::inconclusive;
   if (r.answer == Answer::inconclusive) r.seeds_needed = std::max(least, 4 * n);
   r.note = fmt::format(
-      "only {} of {} seeds differ from the rest; the bound takes the worst of them for the worst there is",
+      "Only {} of {} seeds differ from the rest; the bound takes the worst of them for the worst there is",
       few->others, n);
   return r;
 }

@@ -121,7 +121,7 @@ Result<std::vector<Ruling>> decide_so_far(std::span<const Question> questions, c
     if (number == 0 && now.method.empty()) {
       now.method = "confidence sequence";
       now.seeds_needed = looks.first;
-      now.note = "too few seeds for a first look";
+      now.note = "These are too few seeds for a first look";
     }
     p.push_back(courses[i].decided_exactly ? (now.answer == Answer::fail ? 0 : 1) : courses[i].p);
   }
