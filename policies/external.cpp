@@ -75,6 +75,14 @@ std::string last_lines(std::string text, std::size_t lines = 6) {
   return begin == std::string::npos || begin == 0 ? text : text.substr(begin + 1);
 }
 
+// What programs write most often that is no answer, and what to do about it.
+std::string_view advice(const std::string& line) {
+  if (line.find("NaN") != std::string::npos || line.find("Infinity") != std::string::npos)
+    return " (JSON has neither NaN nor Infinity)";
+  if (!line.starts_with('{')) return " (stdout is for answers alone: write everything else to stderr)";
+  return "";
+}
+
 std::string shortened(const std::string& line) {
   constexpr std::size_t most = 300;
   return line.size() <= most ? line : fmt::format("{}... ({} bytes)", line.substr(0, most), line.size());
@@ -86,7 +94,8 @@ tl::expected<Decision, std::string> read_answer(const std::string& line, std::in
   const auto wrong = [](std::string text) { return tl::unexpected(std::move(text)); };
   const auto document = parse_json(line, "answer");
   if (!document)
-    return wrong(fmt::format("wrote a line that is no JSON ({})", document.error().front().message));
+    return wrong(
+        fmt::format("wrote a line that is no answer: {}{}", document.error().front().message, advice(line)));
   const auto* table = std::get_if<Table>(&document->data);
   if (table == nullptr) return wrong("wrote a line that is no JSON object");
   const Value* number = find(*table, "id");

@@ -151,7 +151,8 @@ TEST(External, EachWayToBreakTheProtocolIsNamed) {
   EXPECT_THAT(die, HasSubstr("its stderr:  boom"));
   EXPECT_THAT(fault_of(program("kill -SEGV $$")), HasSubstr("was ended by signal 11"));
   const std::string garbage = fault_of(program("echo Traceback"));
-  EXPECT_THAT(garbage, HasSubstr("wrote a line that is no JSON"));
+  EXPECT_THAT(garbage, HasSubstr("wrote a line that is no answer: this is no JSON"));
+  EXPECT_THAT(garbage, HasSubstr("(stdout is for answers alone: write everything else to stderr)"));
   EXPECT_THAT(garbage, HasSubstr("it wrote:    Traceback"));
   EXPECT_THAT(fault_of(program("echo '[1]'")), HasSubstr("no JSON object"));
   EXPECT_THAT(fault_of(program("echo '{}'")), HasSubstr("without an \"id\""));
@@ -167,7 +168,8 @@ TEST(External, EachWayToBreakTheProtocolIsNamed) {
   EXPECT_THAT(fault_of(program(R"(echo "{\"id\":$id,\"wait_ns\":1,\"stop\":\"attempts\"}")")),
               HasSubstr("either \"wait_ns\" or \"stop\""));
   EXPECT_THAT(fault_of(program(R"(echo "{\"id\":$id,\"wait_ns\":1.5}")")), HasSubstr("whole number"));
-  EXPECT_THAT(fault_of(program(R"(echo "{\"id\":$id,\"wait_ns\":NaN}")")), HasSubstr("no JSON"));
+  EXPECT_THAT(fault_of(program(R"(echo "{\"id\":$id,\"wait_ns\":NaN}")")),
+              HasSubstr("(JSON has neither NaN nor Infinity)"));
   EXPECT_THAT(fault_of(program(R"(echo "{\"id\":$id,\"stop\":\"tired\"}")")),
               HasSubstr("\"stop\" as one of"));
   EXPECT_THAT(fault_of(program(correct, R"({"retrygate-policy":1})", "exit 4")),

@@ -37,6 +37,9 @@ Decision ProgramPolicy::ask(Client& client, Call& call, Question question) const
   }
   question.client = client.number;
   question.call = call.number;
+  // What a gate puts off ends later than whoever asks after attempts alone believes.
+  client.now = std::max(client.now, question.attempt.finished);
+  question.attempt.finished = client.now;
   const auto answers = s.program.ask({&question, 1});
   if (answers.empty()) throw ProgramFault(to_string(*this) + ": " + to_string(*s.program.fault()), true);
   return answers.front();
@@ -45,6 +48,10 @@ Decision ProgramPolicy::ask(Client& client, Call& call, Question question) const
 Decision ProgramPolicy::after(Client& client, Call& call, const Attempt& attempt, Rng& rng) const {
   // Whether it draws, nobody but the program knows: taken for drawing, no difference counts as exact.
   (void)rng.unit();
+  if (call.admitted < attempt.number) {
+    const Decision gate = ask_the_gate(client, call, attempt, rng);
+    if (gate.stops()) return gate;
+  }
   call.attempt = attempt.number;
   Question question{Question::Kind::ended, 0, 0, attempt};
   // A simulated server says how long, not in which words: whole seconds, rounded up.
@@ -60,13 +67,30 @@ Decision ProgramPolicy::after(Client& client, Call& call, const Attempt& attempt
 }
 
 Decision ProgramPolicy::before(Client& client, Call& call, const Sending& sending, Rng&) const {
-  if (!session().program.introduction().can_before) return Decision::wait({});
+  if (!session().program.introduction().can_before) {
+    call.admitted = sending.attempt;
+    return Decision::wait({});
+  }
   Question question{Question::Kind::may_send};
   question.attempt.number = sending.attempt;
   question.attempt.call_started = sending.call_started;
   question.attempt.finished = sending.now;
   question.attempt.deadline = sending.deadline;
-  return ask(client, call, question);
+  const Decision decision = ask(client, call, question);
+  if (decision == Decision::wait({})) call.admitted = sending.attempt;
+  return decision;
+}
+
+Decision ProgramPolicy::ask_the_gate(Client& client, Call& call, const Attempt& attempt, Rng& rng) const {
+  constexpr int put_off_most = 1000;
+  Sending sending{attempt.number, attempt.finished, attempt.call_started, attempt.deadline};
+  Decision gate = before(client, call, sending, rng);
+  for (int times = 0; !gate.stops() && gate.delay() > Duration{} && times < put_off_most; ++times) {
+    sending.now = client.now + gate.delay();
+    gate = before(client, call, sending, rng);
+  }
+  const bool by_chance = contract_.budget && contract_.budget->kind == BudgetKind::sre_throttle;
+  return gate.stops() && !by_chance ? gate : Decision::wait({});
 }
 
 void ProgramPolicy::abandoned(Client& client, Call& call, Instant now) const {

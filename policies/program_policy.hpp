@@ -26,10 +26,12 @@ class ProgramPolicy {
   // Numbers by which the program knows a client and a call of it; given when they are first asked about.
   struct Client {
     std::int64_t number = -1;
+    Instant now;  // the last time that it was told
   };
   struct Call {
     std::int64_t number = -1;
-    std::int64_t attempt = 0;  // the last one that was told
+    std::int64_t attempt = 0;   // the last one that was told
+    std::int64_t admitted = 0;  // the last one that the gate has let through
     Instant started;
   };
 
@@ -41,6 +43,8 @@ class ProgramPolicy {
   tl::expected<ProgramPolicy, ProtocolFault> started(Seed, const Value* contract_text,
                                                      ProcessLimits = {}) const;
 
+  // One that can "before" and was not asked about this attempt is asked first. A refusal is the decision
+  // then; that of sre-throttle, which is made by chance, changes nothing.
   Decision after(Client&, Call&, const Attempt&, Rng&) const;
   // Asks one that can "before"; any other lets everything through.
   Decision before(Client&, Call&, const Sending&, Rng&) const;
@@ -66,6 +70,7 @@ class ProgramPolicy {
   struct Session;
   Session& session() const;
   Decision ask(Client&, Call&, Question) const;
+  Decision ask_the_gate(Client&, Call&, const Attempt&, Rng&) const;
 
   std::string command_;
   Contract contract_;

@@ -54,10 +54,11 @@ struct CallPlace {
   std::int64_t client = 0, call = 0, attempt = 1;
 };
 
-// A fault, and where it happened if it was in answer to a question.
+// A fault, and the questions that it left without an answer, if there are any: the first one is what the
+// program was about to answer, if it answers line by line.
 struct Broken {
   ProtocolFault fault;
-  std::optional<CallPlace> place;
+  std::vector<CallPlace> unanswered;
 };
 
 // Puts lanes to programs, and writes down what they answer.
@@ -91,7 +92,7 @@ class Conductor {
     if (silent() || (!program_ && (faults_.size() >= faults_most || start()))) return;
     perform(*program_, lanes, into);
     if (!program_->fault()) return;
-    faults_.push_back({*program_->fault(), std::exchange(fault_place_, {})});
+    faults_.push_back({*program_->fault(), std::exchange(unanswered_, {})});
     decisions_ += program_->asked();
     program_.reset();
   }
@@ -121,7 +122,7 @@ class Conductor {
       }
       decisions_ += program.asked();
       if (fault) faults_.push_back({*fault, {}});
-      fault_place_.reset();
+      unanswered_.clear();
     }
     return seen;
   }
@@ -275,9 +276,9 @@ class Conductor {
   }
 
   void note_fault(const std::vector<Question>& questions, std::size_t answered) {
-    if (answered >= questions.size() || fault_place_) return;
-    const Question& q = questions[answered];
-    fault_place_ = {q.client, q.call, q.attempt.number};
+    if (answered >= questions.size() || !unanswered_.empty()) return;
+    for (std::size_t i = answered; i < questions.size(); ++i)
+      unanswered_.push_back({questions[i].client, questions[i].call, questions[i].attempt.number});
   }
 
   void perform(ExternalProgram& program, const std::vector<Lane>& lanes, Trace& into) {
@@ -317,9 +318,9 @@ class Conductor {
   std::optional<ExternalProgram> program_;
   Introduction introduction_;
   std::vector<Broken> faults_;
-  std::optional<CallPlace> fault_place_;  // of the question that was not answered
-  std::int64_t decisions_ = 0;            // of programs that have ended, questions before a send included
-  std::int64_t asked_the_gate_ = 0;       // before a send
+  std::vector<CallPlace> unanswered_;  // of the batch in which it broke off
+  std::int64_t decisions_ = 0;         // of programs that have ended, questions before a send included
+  std::int64_t asked_the_gate_ = 0;    // before a send
   bool exhausted_ = false;
 };
 
@@ -352,27 +353,49 @@ class Plan {
   std::vector<Lane> only(const CallPlace& place, bool with_history) const {
     std::vector<Lane> some;
     for (const auto& lanes : phases(true)) {
-      for (Lane lane : lanes) {
+      for (const Lane& lane : lanes) {
         if (lane.client != place.client) continue;
-        const std::int64_t at = place.call - lane.first_call;
-        const bool here = at >= 0 && at < static_cast<std::int64_t>(lane.calls.size());
-        if (here) {
-          lane.calls.resize(static_cast<std::size_t>(at) + 1);
-          Errand& last = lane.calls.back();
-          last.attempts = std::min(last.attempts, place.attempt);
-          std::erase_if(last.numbers, [&](std::int64_t n) { return n > place.attempt; });
-          if (!with_history) {
-            lane.first_call = place.call;
-            lane.calls.erase(lane.calls.begin(), lane.calls.end() - 1);
-          }
-        }
-        if (here || with_history) some.push_back(std::move(lane));
+        if (holds(lane, place))
+          some.push_back(up_to(lane, place, with_history));
+        else if (with_history)
+          some.push_back(lane);
+      }
+    }
+    return some;
+  }
+  // The same for many attempts at once, without what came before their calls.
+  std::vector<Lane> alone(const std::vector<CallPlace>& places) const {
+    std::map<std::int64_t, std::vector<const Lane*>> of_client;
+    const auto all = phases(true);
+    for (const auto& lanes : all) {
+      for (const Lane& lane : lanes) of_client[lane.client].push_back(&lane);
+    }
+    std::vector<Lane> some;
+    for (const CallPlace& place : places) {
+      for (const Lane* lane : of_client[place.client]) {
+        if (holds(*lane, place)) some.push_back(up_to(*lane, place, false));
       }
     }
     return some;
   }
 
  private:
+  static bool holds(const Lane& lane, const CallPlace& place) {
+    const std::int64_t at = place.call - lane.first_call;
+    return at >= 0 && at < static_cast<std::int64_t>(lane.calls.size());
+  }
+  // The call of this attempt ends with it.
+  static Lane up_to(Lane lane, const CallPlace& place, bool with_history) {
+    lane.calls.resize(static_cast<std::size_t>(place.call - lane.first_call) + 1);
+    Errand& last = lane.calls.back();
+    last.attempts = std::min(last.attempts, place.attempt);
+    std::erase_if(last.numbers, [&](std::int64_t n) { return n > place.attempt; });
+    if (!with_history) {
+      lane.first_call = place.call;
+      lane.calls.erase(lane.calls.begin(), lane.calls.end() - 1);
+    }
+    return lane;
+  }
   // Many clients that fail together.
   std::vector<Lane> fleet() {
     const bool jittered = contract_.jitter && contract_.jitter->kind != JitterKind::none;
@@ -396,6 +419,16 @@ class Plan {
         Errand once{1, [status](std::int64_t, Instant) { return Ending{status}; }};
         once.idempotent = idempotent;
         add(lanes, {std::move(once)});
+      }
+    }
+    // A header makes no failure one to retry, and no request one that may be repeated.
+    const std::string hint(harmless_header(contract_).value_or("1"));
+    for (const Status status : failures_of_http()) {
+      for (const bool idempotent : {true, false}) {
+        if (!contract_.retry_on && (idempotent || !contract_.idempotent_only.value_or(false))) continue;
+        Errand hinted_once = hinted(1, status, [hint](Instant) { return hint; });
+        hinted_once.idempotent = idempotent;
+        add(lanes, {std::move(hinted_once)});
       }
     }
     // The same later in a call; and a request that may not be repeated, after an attempt that never left.
@@ -443,7 +476,8 @@ class Plan {
       for (const std::int64_t at : {std::int64_t{1}, std::int64_t{4}}) {
         for (const std::string& text : texts)
           add(lanes, {hinted(at, status, [text](Instant) { return text; })});
-        for (const std::int64_t s : {-3600, 0, 2, 11, 90})
+        // A date that 31 bits of seconds since 1970 do not hold, and one that 32 do not.
+        for (const std::int64_t s : {-3600LL, 0LL, 2LL, 11LL, 90LL, 400'000'000LL, 2'600'000'000LL})
           add(lanes, {hinted(at, status, [s](Instant now) { return date_in(now, s, DateForm::fixed); })});
         // Whoever reads dates has to read the two old forms, too (RFC 9110, section 5.6.7).
         for (const DateForm form : {DateForm::rfc850, DateForm::asctime}) {
@@ -458,20 +492,21 @@ class Plan {
   static std::string date_in(Instant now, std::int64_t s, DateForm form) {
     return http_date(Instant{std::max(Duration{}, now.since_start + Duration::s(s))}, form);
   }
-  // Calls that go on after a header; and their clients, which are used again.
+  // Calls that go on after a header, or have one at every attempt; and their clients, which are used again.
   std::vector<Lane> after_headers() {
     std::vector<Lane> lanes;
     if (!contract_.retry_after) return lanes;
     const Duration most = contract_.retry_after_max.value_or(Duration::max());
+    constexpr std::int64_t always = 0;
     const std::int64_t length =
         std::min(effort_.attempts, std::min<std::int64_t>(contract_.max_attempts.value_or(10), 40) + 2);
     for (const Status status : {Status::http(503), Status::http(429)}) {
       if (contract_.retry_on && !contract_.retry_on->contains(status)) continue;
       for (const std::int64_t seconds : {0, 1, 7, 120}) {
         if (Duration::s(seconds) > most) continue;
-        for (const std::int64_t at : {1, 3}) {
+        for (const std::int64_t at : {std::int64_t{1}, std::int64_t{3}, always}) {
           const auto ending = [=, this, text = std::to_string(seconds)](std::int64_t n, Instant) {
-            return n == at ? Ending{status, text} : Ending{failure_};
+            return n == at || at == always ? Ending{status, text} : Ending{failure_};
           };
           add(lanes, {Errand{length, ending}, fails(4)});
         }
@@ -696,7 +731,8 @@ class ProgramCheck {
       processes += asked > 0 ? 1 : 0;
     }
     for (VerdictRow& row : result.rows) {
-      if (row.invariant->id == "survives" && !faults.empty()) row = judged(*row.invariant, faults);
+      if (row.invariant->id == "survives" && !faults.empty())
+        row = judged(*row.invariant, faults, said.seeded);
       if (row.verdict == Verdict::fails && row.counterexample.token.empty())
         explain(row, said, conductor.silent());
     }
@@ -728,11 +764,28 @@ class ProgramCheck {
 
  private:
   // What broke first; silence after everything else.
-  VerdictRow judged(const Invariant& survives, const std::vector<Broken>& faults) const {
+  VerdictRow judged(const Invariant& survives, const std::vector<Broken>& faults, bool seeded) const {
     const auto loud =
         std::find_if(faults.begin(), faults.end(), [](const Broken& b) { return !b.fault.late; });
     const Broken& shown = loud == faults.end() ? faults.front() : *loud;
-    return died(survives, shown.fault, shown.place);
+    std::optional<CallPlace> place;
+    if (!shown.unanswered.empty()) place = shown.unanswered.front();
+    if (shown.unanswered.size() > 1 && seeded && !shown.fault.late)
+      place = culprit(shown.unanswered).value_or(*place);
+    return died(survives, shown.fault, place);
+  }
+  // One that writes the answers to a whole batch at once is silent about all of those before the one that it
+  // dies of. Asked one by one it dies of that one.
+  std::optional<CallPlace> culprit(const std::vector<CallPlace>& suspects) const {
+    Conductor conductor(command_, options_);
+    if (conductor.start()) return std::nullopt;
+    Trace unused;
+    for (const Lane& lane : plan_.alone(suspects)) {
+      conductor.run({lane}, unused);
+      const auto& faults = conductor.faults();
+      if (!faults.empty() && !faults.front().unanswered.empty()) return faults.front().unanswered.front();
+    }
+    return std::nullopt;
   }
 
   // What depends on the order of many calls, or on the gate before a send: one question after the other.

@@ -141,6 +141,17 @@ TEST(Outside, AProgramThatDiesBreaksSurvivesAndIsJudgedByWhatItSaid) {
   EXPECT_EQ(row(result, "growth-law").verdict, Verdict::holds);
 }
 
+// The answers to a whole batch may be lost with it, and what is not answered first is to blame for nothing.
+TEST(Outside, TheQuestionThatAProgramDiesOfIsFound) {
+  const auto result = checked("full-jitter dies-of 507", contract_of("full-jitter"));
+  const Counterexample& found = row(result, "survives").counterexample;
+  EXPECT_THAT(found.unshrunk, HasSubstr("lines without an answer this is the first"));
+  EXPECT_THAT(found.unshrunk, testing::Not(HasSubstr("507")));
+  EXPECT_THAT(found.shrunk,
+              testing::StartsWith("the program ended with exit code 3\nit was told: {\"id\":1,"));
+  EXPECT_THAT(found.shrunk, HasSubstr("\"status\":507"));
+}
+
 // Whatever was asked for: a program that dies fails, and what it was not asked for is not decided.
 TEST(Outside, AProgramThatDiesDoesNotPass) {
   const auto& mutant = *std::find_if(mutants().begin(), mutants().end(),

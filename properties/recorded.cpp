@@ -148,11 +148,25 @@ std::string place(const Seen& s) {
   // What else may have to do with it.
   if (s.attempt->ended != s.attempt->started)
     text += fmt::format(", of which it took {}", to_string(s.attempt->ended - s.attempt->started));
+  std::string_view header;
+  std::vector<std::int64_t> at;  // attempts in a row that had the same one
+  const auto tell = [&] {
+    if (!at.empty())
+      text += fmt::format(", after Retry-After '{}' at {} {}", header,
+                          at.size() == 1 ? "attempt" : "attempts", ranges(at, 6));
+    at.clear();
+  };
   for (const TracedAttempt& before : s.call->attempts) {
     if (before.number >= number(s)) break;
-    if (before.has_header)
-      text += fmt::format(", after Retry-After '{}' at attempt {}", before.header, before.number);
+    if (before.has_header && !at.empty() && before.header == header && before.number == at.back() + 1) {
+      at.push_back(before.number);
+      continue;
+    }
+    tell();
+    header = before.header;
+    if (before.has_header) at.push_back(before.number);
   }
+  tell();
   return text;
 }
 

@@ -411,6 +411,10 @@ TEST(Trial, FaultyProgramsAreFound) {
                                                        {"sticky", "hint", "delay-in-bounds"},
                                                        {"for-all", "hint", "delay-in-bounds"},
                                                        {"unbilled", "hint", "attempts-exact"},
+                                                       {"free-with-header", "hint", "attempts-exact"},
+                                                       {"until-2038", "hint", "survives"},
+                                                       {"bid-to-retry", "hint-on", "only-retryable"},
+                                                       {"bid-to-repeat", "hint-safe", "no-unsafe-repeat"},
                                                        {"adds-duration", "none", "growth-law"},
                                                        {"forgets", "none", "growth-law"},
                                                        {"leaky-bucket", "bucket", "budget-conserved"},
@@ -503,6 +507,7 @@ TEST(Trial, UnusualProgramsAreNotAccused) {
                                                       {"remembers 5", "decorrelated"},
                                                       {"streams 1000000000000", "seconds"},
                                                       {"modulo 2147483647", "full"},
+                                                      {"acquires", "full"},
                                                       {"bucket", "bucket"}};
   for (std::size_t i = 0; i < right.size(); i += sanitized ? 3 : 1) {
     const auto& [name, contract] = right[i];

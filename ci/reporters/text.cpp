@@ -49,6 +49,21 @@ std::string tally(const Report& report, const std::string& subject) {
   return out;
 }
 
+// Lines of their own stay so: what a program was told, what it wrote.
+std::string paragraphs(const std::string& first, std::string_view text, std::size_t indent) {
+  std::string out, begin = first;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t margin = std::min(line.find_first_not_of(' '), line.size());
+    line.remove_prefix(margin);
+    if (!line.empty())
+      out += wrapped(begin + std::string(std::min<std::size_t>(margin, 8), ' '), line, indent);
+    begin.assign(indent, ' ');
+  }
+  return out;
+}
+
 std::string block_of(const CheckBlock& block) {
   const VerdictRow& row = *block.rows.front();
   std::string out = "\n";
@@ -62,9 +77,9 @@ std::string block_of(const CheckBlock& block) {
   out += wrapped(
       fmt::format("{} {}: {} ({}, {})", row.subject, row.verdict, row.invariant, row.level, row.evidence), 2);
   out += wrapped("    promised: ", row.claim, 6);
-  if (!row.counterexample.empty()) out += wrapped("    found: ", row.counterexample, 6);
+  if (!row.counterexample.empty()) out += paragraphs("    found: ", row.counterexample, 6);
   if (!row.elsewhere.empty()) out += wrapped("    elsewhere: ", row.elsewhere, 6);
-  if (!row.unshrunk.empty()) out += wrapped("    first met: ", row.unshrunk, 6);
+  if (!row.unshrunk.empty()) out += paragraphs("    first met: ", row.unshrunk, 6);
   if (!row.waiver.empty()) out += wrapped("waived " + row.waiver, 4);
   if (!row.repeat.empty()) out += command_lines("    repeat: ", row.repeat, 6);
   return out;
@@ -256,9 +271,10 @@ std::string text_document(const Report& report) {
   if (!report.verdicts.empty()) out += checks_lines(report);
   for (const std::string& note : report.notes) out += "\n" + wrapped(note, 0);
   if (!report.run.command.empty()) out += "\n" + command_lines("Repeat: ", report.run.command, 2);
-  return inert_lines(out) + fmt::format("\nVerdict: {} (exit {})\n",
-                                  judges(report) ? verdict_word(report) : "none, as no margin was given",
-                                  static_cast<int>(report.code));
+  return inert_lines(out) +
+         fmt::format("\nVerdict: {} (exit {})\n",
+                     judges(report) ? verdict_word(report) : "none, as no margin was given",
+                     static_cast<int>(report.code));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <limits>
 #include <map>
@@ -39,6 +40,7 @@ struct Client {
 struct Habits {
   bool ignores_seed = false;
   std::int64_t hangs_after = std::numeric_limits<std::int64_t>::max();  // questions
+  std::int64_t dies_of = 0;  // an HTTP status; what it had not written yet is lost
 };
 
 int run(const std::string& name, const Habits& habits) {
@@ -101,6 +103,7 @@ int run(const std::string& name, const Habits& habits) {
     }
     const Value* status = q.any("status");
     const auto* code = status != nullptr ? std::get_if<std::int64_t>(&status->data) : nullptr;
+    if (code != nullptr && *code == habits.dies_of) std::_Exit(3);
     a.outcome.status = code != nullptr ? Status::http(static_cast<int>(*code))
                                        : *parse_status(*q.text(status != nullptr ? "status" : "error"));
     const auto header = q.text("retry_after");
@@ -125,6 +128,7 @@ int main(int argc, char** argv) {
     retrygate::Habits habits;
     habits.ignores_seed = argc > 2 && std::string_view(argv[2]) == "no-seed";
     if (argc > 3 && std::string_view(argv[2]) == "hangs-after") habits.hangs_after = std::stoll(argv[3]);
+    if (argc > 3 && std::string_view(argv[2]) == "dies-of") habits.dies_of = std::stoll(argv[3]);
     return retrygate::run(argc > 1 ? argv[1] : "full-jitter", habits);
   } catch (const std::exception& e) {
     std::cout.flush();

@@ -153,6 +153,34 @@ def one_form(call, told, n):
     return hinted(told, header(told) if ":" not in text or text[3:4] == "," else None)
 
 
+def free_with_header(call, told, n):
+    """Only attempts without a header count."""
+    if header(told) is None:
+        return hinted(told, None)
+    return hinted({**told, "attempt": min(n, ATTEMPTS - 1)}, header(told))
+
+
+def until_2038(call, told, n):
+    """Keeps dates in 31 bits of seconds."""
+    asked_s = header(told)
+    if "date" in told and START_S + (asked_s or 0) >= 2**31:
+        raise OverflowError("timestamp out of range for platform time_t")
+    return hinted(told, asked_s)
+
+
+def bid_to_retry(call, told, n):
+    """Takes a header for leave to send again, whatever failed."""
+    refused = told.get("status") not in RETRIED
+    return "not-retryable" if header(told) is None and refused else hinted(told, header(told))
+
+
+def bid_to_repeat(call, told, n):
+    """The same, and for leave to repeat what may not be repeated."""
+    sent = told.get("error") not in ("dns", "connect-refused", "connect-timeout", "tls")
+    refused = sent and not told["idempotent"]
+    return "not-retryable" if header(told) is None and refused else hinted(told, header(told))
+
+
 def tls_raises(call, told, n):
     return "attempts" if over(n) else {"tls": None}.get(told.get("error"), full(n)) + 0
 
@@ -316,6 +344,15 @@ def elapsed(call, told, n):
     return "deadline" if used_s + wait_s > LIMIT_S else wait_s
 
 
+def acquires(call, told, n):
+    """Is told of no attempt that it has not let through."""
+    if "ask" in told:
+        call["sent"] = n
+        return True
+    assert call["sent"] == n
+    return full(n) if n < ATTEMPTS else "attempts"
+
+
 def new_call():
     call = {}
     return lambda told: decide(call, told, told["attempt"])
@@ -324,4 +361,4 @@ def new_call():
 decide = globals()[sys.argv[1].replace("-", "_")]
 if decide in (modulo, upper_half, by_the_second):
     decide = decide()
-protocol.serve(sys.argv[1], new_call)
+protocol.serve(sys.argv[1], new_call, can=["before"] if decide is acquires else [])
