@@ -343,6 +343,12 @@ TEST(Presets, HeedRetryAfterAsTheirLibrariesDo) {
   EXPECT_EQ(answer("go-retryablehttp-default", "429", s(90'000)), "wait 25h");
   EXPECT_EQ(answer("go-retryablehttp-default", "500", s(90'000)), "wait 1s");
   EXPECT_EQ(answer("cenkalti-v5", "503", s(1)), "wait 1s");
+  for (const char* id : {"cenkalti-v5", "ihrwein-backoff"})
+    EXPECT_EQ(answer(id, "503", s(0)), "wait 0s") << id;
+  for (const char* id : {"grpc-a6-2024", "grpc-a6-old"}) {
+    EXPECT_EQ(answer(id, "UNAVAILABLE", s(0)), "wait 0s") << id;
+    EXPECT_EQ(answer(id, "UNAVAILABLE", s(700)), "wait 700s") << id;
+  }
   EXPECT_EQ(answer("cenkalti-v5", "503", s(1800)), "stop: deadline");  // above 15 min (#159)
   // Exactly up to a limit, beyond it the call ends.
   EXPECT_EQ(answer("azcore-go", "503", s(60)), "wait 1m");
@@ -368,10 +374,43 @@ TEST(Presets, HeedRetryAfterAsTheirLibrariesDo) {
     EXPECT_GE(waits, 100) << id;
     EXPECT_LE(waits, 150) << id;
   }
+  // Everyone else has no use for it, however long it is: that is the whole list.
+  const std::set<std::string> heeding{"aws-java-v2-standard",
+                                      "aws-java-v2-legacy",
+                                      "azure-net",
+                                      "go-retryablehttp-default",
+                                      "go-retryablehttp-linear-jitter",
+                                      "cenkalti-v5",
+                                      "ihrwein-backoff",
+                                      "grpc-a6-2024",
+                                      "grpc-a6-old",
+                                      "azcore-go",
+                                      "openai-python",
+                                      "got",
+                                      "anthropic-python",
+                                      "smithy-rs-standard",
+                                      "undici-retry",
+                                      "urllib3-retry",
+                                      "azure-core-python",
+                                      "ky",
+                                      "temporal-activity",
+                                      "axios-retry-exponential",
+                                      "envoy-rate-limited",
+                                      "client-go-rest",
+                                      "article-002-retry-after"};
+  for (const Preset& preset : presets()) {
+    const std::string id(preset.id), status = to_string(failure(named(id)));
+    const bool heeds =
+        answer(id + ":max_attempts=9", status, s(50)) != answer(id + ":max_attempts=9", status, std::nullopt);
+    EXPECT_EQ(heeds, heeding.contains(id)) << id;
+  }
   // Only with the header.
   EXPECT_EQ(answer("client-go-rest", "503", s(2)), "wait 2s");
   EXPECT_EQ(answer("client-go-rest", "503", std::nullopt), "stop: not-retryable");
   EXPECT_EQ(answer("client-go-rest", "connection-reset", std::nullopt), "wait 1s");
+  // maxRetries 10
+  EXPECT_EQ(answer("client-go-rest", "503", s(2), true, {}, 10), "wait 2s");
+  EXPECT_EQ(answer("client-go-rest", "503", s(2), true, {}, 11), "stop: attempts");
   EXPECT_EQ(answer("client-go-rest", "connection-reset", std::nullopt, false), "stop: not-retryable");
   // Ignored.
   for (const char* id :
@@ -407,6 +446,184 @@ TEST(Presets, RetryWhatTheirLibrariesRetry) {
         << row.id << " " << row.status;
 }
 
+// What is repeated, whatever the method, of all that was probed; "connection" stands for the errors of
+// transport. From each library's documentation or source, as its preset names it; whoever is not here leaves
+// that to its caller and repeats everything, and so do the built-ins.
+TEST(Presets, RepeatWhatTheirLibrariesRepeatAndNothingElse) {
+  const std::vector<std::string> connection{"dns",     "connect-refused",  "connect-timeout", "tls",
+                                            "timeout", "connection-reset", "truncated"};
+  std::vector<std::string> probed{"300",
+                                  "400",
+                                  "401",
+                                  "403",
+                                  "404",
+                                  "408",
+                                  "409",
+                                  "410",
+                                  "412",
+                                  "413",
+                                  "416",
+                                  "421",
+                                  "422",
+                                  "423",
+                                  "425",
+                                  "429",
+                                  "431",
+                                  "500",
+                                  "501",
+                                  "502",
+                                  "503",
+                                  "504",
+                                  "505",
+                                  "506",
+                                  "507",
+                                  "508",
+                                  "509",
+                                  "511",
+                                  "520",
+                                  "521",
+                                  "522",
+                                  "524",
+                                  "529",
+                                  "599",
+                                  "UNAVAILABLE",
+                                  "RESOURCE_EXHAUSTED",
+                                  "DEADLINE_EXCEEDED",
+                                  "INTERNAL",
+                                  "ABORTED",
+                                  "INVALID_ARGUMENT"};
+  probed.insert(probed.end(), connection.begin(), connection.end());
+  const std::string sdk = "429 500 502 503 504 connection";
+  struct Repeats {
+    std::string what;
+    bool safe_only = false;  // an unsafe request only where it surely never left
+  };
+  const std::map<std::string, Repeats> expected = {
+      {"botocore-legacy", {sdk + " 509"}},
+      {"botocore-standard", {sdk}},
+      {"botocore-adaptive", {sdk}},
+      {"aws-java-v2-standard", {sdk}},
+      {"aws-java-v2-legacy", {sdk}},
+      {"smithy-rs-standard", {sdk}},
+      {"aws-go-v2-standard", {sdk}},
+      {"aws-ruby-standard", {"429 5xx connection"}},
+      {"aws-ruby-legacy", {"429 5xx connection"}},
+      {"grpc-a6-2024", {"UNAVAILABLE"}},
+      {"grpc-a6-old", {"UNAVAILABLE"}},
+      {"envoy-retry", {"5xx connection"}},
+      {"envoy-rate-limited", {"429 503"}},
+      {"linkerd2-proxy", {"5xx"}},
+      {"go-retryablehttp-default", {"429 5xx -501 connection"}},
+      {"go-retryablehttp-linear-jitter", {"429 5xx -501 connection"}},
+      {"azcore-go", {"408 429 500 502 503 504 connection"}},
+      {"python-api-core", {"429 500 503 connection"}},
+      {"google-http-java", {"5xx"}},
+      {"urllib3-retry", {"413 429 503 connection", true}},
+      {"azure-core-python", {"408 429 5xx -501 -505 connection", true}},
+      {"redis-py-full", {"connection"}},
+      {"redis-py-exp-jitter", {"connection"}},
+      {"redis-py-decorrelated", {"connection"}},
+      {"openai-python", {"408 409 429 5xx connection"}},
+      {"anthropic-python", {"408 409 429 5xx connection"}},
+      {"stripe", {"409 5xx connection"}},
+      {"axios-retry-exponential", {"429 5xx connection -timeout -truncated", true}},
+      {"got", {"408 413 429 500 502 503 504 521 522 524 connection", true}},
+      {"ky", {"408 413 429 500 502 503 504 connection", true}},
+      {"undici-retry", {"429 500 502 503 504 connection", true}},
+      {"reqwest-retry", {"408 429 5xx connection"}},
+  };
+  const auto meant = [&](const std::string& words) {
+    std::set<std::string> all;
+    std::istringstream in(words);
+    for (std::string word; in >> word;) {
+      if (word[0] == '-')
+        all.erase(word.substr(1));
+      else if (word == "connection")
+        all.insert(connection.begin(), connection.end());
+      else if (word == "5xx")
+        std::copy_if(probed.begin(), probed.end(), std::inserter(all, all.end()),
+                     [](const std::string& s) { return s[0] == '5'; });
+      else
+        all.insert(word);
+    }
+    return all;
+  };
+  const std::set<std::string> elsewhere{"client-go-rest"};  // the header decides: see below
+  for (const Preset& preset : presets()) {
+    const std::string id(preset.id);
+    if (id.starts_with("article-") || elsewhere.contains(id)) continue;
+    const auto row = expected.find(id);
+    const std::set<std::string> repeated =
+        row != expected.end() ? meant(row->second.what) : std::set(probed.begin(), probed.end());
+    for (const std::string& status : probed) {
+      const bool surely_not_sent =
+          status == "dns" || status == "connect-refused" || status == "connect-timeout" || status == "tls";
+      for (const bool idempotent : {true, false}) {
+        const bool allowed = row == expected.end() || !row->second.safe_only || idempotent || surely_not_sent;
+        EXPECT_EQ(answer(id + ":max_attempts=9", status, std::nullopt, idempotent).starts_with("wait"),
+                  repeated.contains(status) && allowed)
+            << id << ' ' << status << (idempotent ? "" : ", not idempotent");
+      }
+    }
+  }
+}
+
+// Of a client's calls together, and of the time of one; every preset that is not here has neither. The
+// numbers are their libraries' defaults. (EnvoysBudgetCountsWhatIsUnderWay and AWorkqueueSharesItsBucket: two
+// budgets that no contract can name.)
+TEST(Presets, HaveTheBudgetsAndTimesOfTheirLibraries) {
+  const auto quota = [](double timeout_cost) {
+    Budget b;
+    b.kind = BudgetKind::aws_quota;
+    b.capacity = 500;
+    b.cost = 5;
+    b.timeout_cost = timeout_cost;
+    return b;
+  };
+  Budget tenth;  // Finagle's RetryBudget, which Linkerd and tower have copied
+  tenth.kind = BudgetKind::ratio;
+  tenth.ratio = 0.2;
+  tenth.reserve_per_s = 10;
+  tenth.window = Duration::s(10);
+  Budget throttling;
+  throttling.kind = BudgetKind::grpc_throttle;
+  throttling.capacity = 10;
+  throttling.ratio = 0.1;
+  // botocore/retries: 0.7 and 0.4 of the CUBIC law, half a request per second, weight 0.8, windows of 500 ms.
+  Budget adaptive = quota(10);
+  adaptive.kind = BudgetKind::aws_adaptive;
+  adaptive.beta = 0.7;
+  adaptive.cubic_scale = 0.4;
+  adaptive.rate_per_s_min = 0.5;
+  adaptive.smoothing = 0.8;
+  adaptive.window = Duration::ms(500);
+  const std::map<std::string, Budget> budgets = {
+      {"botocore-standard", quota(10)},   {"botocore-adaptive", adaptive},
+      {"aws-java-v2-standard", quota(5)}, {"smithy-rs-standard", quota(10)},
+      {"aws-go-v2-standard", quota(10)},  {"aws-ruby-standard", quota(10)},
+      {"budget-aws-quota", quota(10)},    {"finagle-decorrelated", tenth},
+      {"finagle-equal-jittered", tenth},  {"finagle-exponential-jittered", tenth},
+      {"finagle-retry-budget", tenth},    {"linkerd2-proxy", tenth},
+      {"budget-tower-linkerd", tenth},    {"budget-grpc-retry-throttling", throttling}};
+  const std::map<std::string, Duration> times = {
+      {"cenkalti-v4", Duration::s(900)},           {"cenkalti-v5", Duration::s(900)},
+      {"ihrwein-backoff", Duration::s(900)},       {"google-http-java", Duration::s(900)},
+      {"python-api-core", Duration::s(120)},       {"kafka-client", Duration::s(120)},
+      {"temporal-internal", Duration::s(60)},      {"article-002-retry", Duration::s(15)},
+      {"article-002-retry-after", Duration::s(15)}};
+  for (const Preset& preset : presets()) {
+    const std::string id(preset.id);
+    const Contract c = named(id).policy.contract();
+    const auto budget = budgets.find(id);
+    EXPECT_EQ(c.budget, budget == budgets.end() ? std::nullopt : std::optional(budget->second)) << id;
+    const auto time = times.find(id);
+    EXPECT_EQ(c.elapsed, time == times.end() ? std::nullopt : std::optional(time->second)) << id;
+    EXPECT_EQ(c.deadline, std::nullopt) << id;
+    EXPECT_EQ(c.breaker, std::nullopt) << id;
+    EXPECT_EQ(c.timer_max, id == "ky" ? std::optional(Duration::ms(2'147'483'647)) : std::nullopt) << id;
+  }
+}
+
 // What is done with a delay that would pass the time that is left.
 TEST(Presets, KeepTimeAsTheirLibrariesDo) {
   // elapsed + next > limit stops: 900 s, the next delay is at least 30 s from retry 20 on.
@@ -425,6 +642,13 @@ TEST(Presets, KeepTimeAsTheirLibrariesDo) {
   EXPECT_LE(parse_duration(left.substr(5))->seconds(), 1) << left;
   EXPECT_EQ(answer("temporal-internal", "503", std::nullopt, true, Duration::ms(59'951), 20),
             "stop: deadline");
+  EXPECT_THAT(answer("temporal-internal", "503", std::nullopt, true, Duration::ms(59'930), 20),
+              testing::StartsWith("wait"));
+  // The least delays there are 750 ms and 1 s.
+  EXPECT_EQ(answer("failsafe:max_duration=10s", "503", std::nullopt, true, Duration::ms(9'900)),
+            "wait 100ms");
+  EXPECT_EQ(answer("p-retry:max_retry_time=10s", "503", std::nullopt, true, Duration::ms(9'900)),
+            "wait 100ms");
 }
 
 // Spring's own table of its defaults without jitter, and google-http-java's of its intervals.

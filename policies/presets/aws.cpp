@@ -7,6 +7,8 @@ namespace retrygate {
 namespace {
 
 RetryOn sdk_errors() { return on("429 500 502 503 504 connection"); }
+// Every answer from 500 to 599: plugins/retries/error_inspector.rb.
+RetryOn ruby_errors() { return on("429 5xx connection"); }
 
 // floor(c/2) + U{0..floor(c/2)} for throttling answers, U{0..c-1} in whole ms for all others.
 Duration java_legacy(const Numbers& p, const Drawing& d) {
@@ -162,14 +164,14 @@ void add_aws(Shelf<Preset>& all) {
                Recipe p(r);
                p.parts = exponential(Duration::s(1), 2, full_jitter(), p.duration("cap", Duration::s(20)),
                                      CapKind::clamp);
-               p.parts.limits = attempts(3, sdk_errors());
+               p.parts.limits = attempts(3, ruby_errors());
                p.parts.guards.budget = aws_quota();
                return p.compose();
              }});
   shelf.add({"aws-ruby-legacy", "0.3 * 2^(n-1) s, neither jitter nor cap, 3 retries", ruby, [](Reader& r) {
                Recipe p(r);
                p.parts = exponential(p.duration("base", Duration::ms(300)), 2, no_jitter());
-               p.parts.limits = retries(3, sdk_errors());
+               p.parts.limits = retries(3, ruby_errors());
                return p.compose();
              }});
   shelf.add({"aws-c-io-full", "U[0, min(scale * 2^(n-1), cap)), 5 retries", c_io, [](Reader& r) {

@@ -161,6 +161,7 @@ void add_java(Shelf<Preset>& all) {
                p.parts = exponential(init, factor, plus_minus(f), p.duration("cap", Duration::s(30)),
                                      CapKind::before_jitter);
                p.parts.limits = retries(2);
+               p.parts.limits.elapsed = p.duration("max_duration", Duration::max());
                p.parts.limits.at_elapsed = AtElapsed::clip;
                return p.compose();
              },

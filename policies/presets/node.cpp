@@ -93,6 +93,7 @@ void add_node(Shelf<Preset>& all) {
          const Numbers numbers = timeouts(p, Duration::s(60));
          p.parts.grid.tick = ms;
          p.parts.limits = retries(10);
+         p.parts.limits.elapsed = p.duration("max_retry_time", Duration::max());
          p.parts.limits.at_elapsed = AtElapsed::clip;
          return p.draw("p-retry", numbers, &p_retry, cap_promise(numbers.cap));
        },
@@ -128,7 +129,9 @@ void add_node(Shelf<Preset>& all) {
                return p.compose();
              },
              {{"retry-after-zero", "Retry-After: 0 is taken as it is: the retry is immediate",
-               "sindresorhus/got d00d845a, calculate-retry-delay.ts"}}});
+               "sindresorhus/got d00d845a, calculate-retry-delay.ts"},
+              {"all-retryable", "413 is repeated only with a Retry-After; here with and without",
+               "sindresorhus/got d00d845a, calculate-retry-delay.ts", false}}});
   shelf.add(
       {"ky",
        "min(backoffLimit, U[0, 1) * base * 2^(n-1)): an atom at the limit, 2 retries",

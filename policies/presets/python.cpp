@@ -119,6 +119,10 @@ void add_python(Shelf<Preset>& all) {
          return p.draw("urllib3-retry", numbers, &urllib3, cap_promise(numbers.cap));
        },
        {{"survives", "a float factor raises OverflowError from retry 1025 on", urllib3_source, false},
+        {"all-retryable",
+         "413, 429 and 503 are repeated only with a Retry-After, where status_forcelist does not name them; "
+         "here with and without",
+         urllib3_source, false},
         {"retry-after-parsed", "a value such as \"1.5\" or \"-1\" raises InvalidHeader; here it is absent",
          urllib3_source, false}}});
   shelf.add(
