@@ -240,6 +240,42 @@ TEST_F(Cli, ADeviceStaysADevice) {
   EXPECT_THAT(run("cat pipe & retrygate " + sim + "pipe; wait", path("")).out, HasSubstr("requests"));
 }
 
+TEST_F(Cli, ADashIsAStandardStream) {
+  const std::string sim = "sim --policy fixed --scenario outage-then-limit --metric requests --format json ";
+  const std::string whole = cli(sim + "--seeds 1..2").out;
+  EXPECT_EQ(cli(sim + "--seeds 1..2 --out -").out, whole);
+  ASSERT_EQ(cli(sim + "--seeds 1 --shard 1/1 --out 1.json").code, 0);
+  EXPECT_EQ(run("retrygate " + sim + "--seeds 2 --out - | retrygate merge 1.json - --out -", path("")).out,
+            whole);
+  EXPECT_EQ(run("retrygate " + sim + "--seeds 1..2 --out - > /dev/full", path("")).code, 4);
+  // A trace is a file, the same one on standard output, and what another command reads.
+  const std::string one =
+      "sim --policy fixed --scenario outage-then-limit --set clients=3 --seeds 1 --out /dev/null ";
+  ASSERT_EQ(cli(one + "--trace t.csv").code, 0);
+  EXPECT_EQ(cli(one + "--trace -").out, contents(path("t.csv")));
+  EXPECT_EQ(run("retrygate " + one + "--trace - | retrygate check --trace - --format json", path("")).out,
+            run("retrygate check --trace - --format json < t.csv", path("")).out);
+  expect_refused(sim + "--seeds 1 --trace -", {"--trace", "cannot both be standard output"});
+  file("service.json", R"({"methodConfig": [{"name": [{"service": "s"}], "retryPolicy": {"maxAttempts": 4, )"
+                       R"("initialBackoff": "0.1s", "maxBackoff": "1s", "backoffMultiplier": 2, )"
+                       R"("retryableStatusCodes": ["UNAVAILABLE"]}}]})");
+  EXPECT_EQ(run("retrygate import grpc - --out - < service.json", path("")).out,
+            replaced(cli("import grpc service.json").out, "service.json", "-"));
+  file("a.csv", "x\n1\n2\n4\n");
+  EXPECT_EQ(run("retrygate stats describe - < a.csv", path("")).out, cli("stats describe a.csv").out);
+  file("o.csv", "length\n1s\n");
+  EXPECT_EQ(run("retrygate show fixed --outages - < o.csv", path("")).code, 0);
+  // A folder, or a file that is kept, is meant.
+  const std::string policies = " --baseline fixed --candidate equal-jitter --scenario outage-then-limit ";
+  for (const std::string& command :
+       {std::string("gate"), "compare" + policies, "compare --over clients=2..3" + policies,
+        std::string("sensitivity fixed --scenario outage-then-limit")})
+    expect_refused(command + " --out -", {"--out: '-' would be standard output, but this is a folder"});
+  expect_refused("gate --update-baseline --baseline -", {"a baseline is a file that is kept"});
+  expect_refused("init -", {"'-' is no name for a suite"});
+  EXPECT_FALSE(std::filesystem::exists(path("-")));
+}
+
 TEST_F(Cli, ASignalLeavesNoHalfFile) {
   ASSERT_EQ(cli("gate --out whole").code, 0);
   std::map<std::string, std::string> whole;

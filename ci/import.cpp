@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ci/json_io.hpp"
 #include "policies/importers/importer.hpp"
 
 namespace retrygate::ci {
@@ -34,7 +35,7 @@ Result<ImportOutput> import_policies(const std::string& kind, const std::string&
     return failure({"KIND", 1, 1},
                    fmt::format("unknown kind '{}'{}", kind, did_you_mean(kind, importers().ids())),
                    "known: envoy, gateway, grpc, step-functions");
-  const auto text = read_file(path);
+  const auto text = read_input(path);
   if (!text) return tl::unexpected(text.error());
   const auto imported = importer->read(*text, path);
   if (!imported) return tl::unexpected(imported.error());

@@ -361,7 +361,7 @@ tl::unexpected<Errors> unchanged(const std::string& path, std::string_view canno
 }  // namespace
 
 Result<void> has_place(const std::string& path) {
-  if (is_device(path)) return {};
+  if (path == standard_stream || is_device(path)) return {};
   const SignalsWait wait;
   const std::string real = replaced_by(path);
   if (std::error_code fault; std::filesystem::is_directory(real, fault)) {
@@ -375,7 +375,15 @@ Result<void> has_place(const std::string& path) {
   return {};
 }
 
+Result<std::string> read_input(const std::string& path) {
+  return read_file(path == standard_stream ? "/dev/stdin" : path);
+}
+
 Result<void> write_file(const std::string& path, std::string_view text, Existing existing) {
+  if (path == standard_stream) {
+    fmt::print("{}", text);
+    return {};
+  }
   if (is_device(path)) return write_through(path, text);
   const SignalsWait wait;
   const std::string real = replaced_by(path);

@@ -48,10 +48,13 @@ std::string claims_json(const std::vector<ClaimRow>&);
 // What happens to a file that is there already.
 enum class Existing { replaced, kept };  // kept: that is an error
 // All or nothing: the text is written beside the file, synced and put in its place. SIGINT and SIGTERM wait
-// until that is done.
+// until that is done. The name "-" is standard output.
 Result<void> write_file(const std::string& path, std::string_view text,
                         Existing existing = Existing::replaced);
 // Would write_file find a place for it? To be asked before the work whose result the file will hold.
 Result<void> has_place(const std::string& path);
+constexpr std::string_view standard_stream = "-";  // as a file's name on the command line
+// A file that the command line names; "-" is standard input.
+Result<std::string> read_input(const std::string& path);
 
 }  // namespace retrygate::ci

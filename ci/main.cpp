@@ -20,6 +20,7 @@
 #include "ci/command/inspect.hpp"
 #include "ci/command/judge.hpp"
 #include "ci/command/simulate.hpp"
+#include "ci/json_io.hpp"
 #include "ci/manual.hpp"
 #include "ci/reproduce.hpp"
 #include "ci/version.hpp"
@@ -112,6 +113,26 @@ const CLI::Validator& some_name() {
   return check;
 }
 
+// Where "-" (standard output) cannot be: `what` says what is meant instead.
+CLI::Validator named_in_place(std::string_view what) {
+  return CLI::Validator(
+      [what](std::string& text) {
+        if (text == standard_stream)
+          return fmt::format("'-' would be standard output, but {} (./- is called so)", what);
+        return some_name()(text);
+      },
+      "");
+}
+
+void out_file_option(CLI::App& command, std::string& into, std::string_view what) {
+  command.add_option("--out", into, fmt::format("{}; - is standard output", what))->check(some_name());
+}
+
+void out_folder_option(CLI::App& command, std::string& into, std::string_view what) {
+  command.add_option("--out", into, fmt::format("{} into this folder", what))
+      ->check(named_in_place("this is a folder"));
+}
+
 void format_option(CLI::App& command, std::string& into) {
   command.add_option("--format", into, "text or json")->check(CLI::IsMember({"text", "json"}));
 }
@@ -168,8 +189,9 @@ void add_show(CLI::App& app, Run& run) {
   command.add_option("--deadline", into->deadline,
                      "say how the schedule fits this deadline, for example 10s");
   command.add_option("--outage", into->outage, "say how many calls outlive an outage of this length");
-  command.add_option("--outages", into->outages,
-                     "a log of outages, FILE.csv with a column length, or start and end");
+  command.add_option(
+      "--outages", into->outages,
+      "a log of outages, FILE.csv with a column length, or start and end; - is standard input");
   format_option(command, into->format);
   command.callback([into, &run] { run.code = show(*into); });
 }
@@ -203,7 +225,8 @@ void add_check(CLI::App& app, Run& run) {
   command.add_option(
       "--contract", into->contract,
       "what exec:CMD or the recording promises: FILE.toml, FILE.json, FILE.toml#NAME, or JSON");
-  command.add_option("--trace", into->trace, "a recording of a real client: FILE.csv");
+  command.add_option("--trace", into->trace, "a recording of a real client: FILE.csv, - is standard input")
+      ->check(some_name());
   command.add_option("--seed", into->request.seed, "of the generated cases (1)")
       ->check(CLI::NonNegativeNumber);
   command.add_option("--cases", into->request.cases, "generated cases per invariant (200)")
@@ -254,9 +277,11 @@ void add_import(CLI::App& app, Run& run) {
   CLI::App& command =
       *app.add_subcommand("import", "turn retry settings of another tool into policies, and check them");
   command.add_option("KIND", into->kind, "grpc, envoy, step-functions or gateway")->required();
-  command.add_option("FILE", into->file, "the configuration (JSON, or YAML for envoy and gateway)")
+  command
+      .add_option("FILE", into->file,
+                  "the configuration (JSON, or YAML for envoy and gateway); - is standard input")
       ->required();
-  command.add_option("--out", into->out, "write the policies to this TOML file instead")->check(some_name());
+  out_file_option(command, into->out, "write the policies to this TOML file instead");
   command.add_flag("--force", into->force, "replace that file if it is there");
   command.callback([into, &run] { run.code = import_settings(*into); });
 }
@@ -271,15 +296,16 @@ void add_sim(CLI::App& app, Run& run) {
   command.add_option("--set", into->set,
                      "key=value of the scenario, for example clients=2000; may be repeated");
   threads_option(command, into->threads);
-  command.add_option("--out", into->out, "write to this file instead")->check(some_name());
+  out_file_option(command, into->out, "write to this file instead");
   command.add_option("--format", into->format, "text (means), or every seed: json, jsonl or csv")
       ->check(CLI::IsMember({"text", "json", "jsonl", "csv"}));
   command.add_option("--shard", into->shard,
                      "part i of n of the seeds, for example 2/4; `merge` joins the parts");
-  command.add_option(
-      "--trace", into->trace,
-      "write every attempt of one policy and one seed to this CSV file: when it was sent, reached the "
-      "server and ended, and how; `check --trace` reads it");
+  command
+      .add_option("--trace", into->trace,
+                  "write every attempt of one policy and one seed to this CSV file: when it was sent, "
+                  "reached the server and ended, and how; `check --trace` reads it; - is standard output")
+      ->check(some_name());
   progress_option(command, into->progress);
   command.callback([into, &run] { run.code = simulate(*into, *run.crew); });
 }
@@ -287,8 +313,11 @@ void add_sim(CLI::App& app, Run& run) {
 void add_merge(CLI::App& app, Run& run) {
   const auto into = std::make_shared<MergeOptions>();
   CLI::App& command = *app.add_subcommand("merge", "join the sample files of all parts of a sim --shard");
-  command.add_option("FILE", into->files, "files of sim --format json --shard i/n, in any order")->required();
-  command.add_option("--out", into->out, "write to this file instead")->check(some_name());
+  command
+      .add_option("FILE", into->files,
+                  "files of sim --format json --shard i/n, in any order; - is standard input")
+      ->required();
+  out_file_option(command, into->out, "write to this file instead");
   command.callback([into, &run] { run.code = merge(*into); });
 }
 
@@ -313,12 +342,11 @@ void add_gate(CLI::App& app, Run& run) {
   command.add_option("SUITE", into->suite, "a suite file, or a shipped one: default, jitter-removed");
   CLI::Option* baseline =
       command.add_option("--baseline", into->baseline, "compare with the samples that this file stores")
-          ->check(some_name());
+          ->check(named_in_place("a baseline is a file that is kept"));
   command.add_flag("--update-baseline", into->update, "write that file anew and decide nothing")
       ->needs(baseline);
   until_decided_options(command, into->until_decided, into->budget).excludes(baseline);
-  command.add_option("--out", into->out, "write all reports and the samples into this folder")
-      ->check(some_name());
+  out_folder_option(command, into->out, "write all reports and the samples");
   threads_option(command, into->threads);
   progress_option(command, into->progress);
   shown_options(command, into->shown);
@@ -350,8 +378,7 @@ void add_compare(CLI::App& app, Run& run) {
                                         "an id of `list methods` that decides; paired-mean by default")
                             ->excludes(over);
   until_decided_options(command, into->until_decided, into->budget).excludes(over)->excludes(method);
-  command.add_option("--out", into->out, "write all reports and the samples into this folder")
-      ->check(some_name());
+  out_folder_option(command, into->out, "write all reports and the samples");
   threads_option(command, into->threads);
   progress_option(command, into->progress);
   shown_options(command, into->shown);
@@ -376,7 +403,7 @@ void add_sensitivity(CLI::App& app, Run& run) {
                      "settings tried together, a power of 2: fewer than all make a fraction");
   command.add_option("--set", request.overrides, "key=value of the scenario; may be repeated");
   threads_option(command, request.threads);
-  command.add_option("--out", into->out, "write text and JSON into this folder")->check(some_name());
+  out_folder_option(command, into->out, "write text and JSON");
   format_option(command, into->format);
   command.callback([into, &run] { run.code = explore(*into); });
 }
@@ -384,9 +411,12 @@ void add_sensitivity(CLI::App& app, Run& run) {
 void add_stats(CLI::App& app, Run& run) {
   const auto into = std::make_shared<StatsCommand>();
   CLI::App& command = *app.add_subcommand("stats", "run a statistical procedure on samples");
-  CLI::Option* cases = command.add_option("--cases", into->cases, "a JSON array of cases, all of them run");
+  CLI::Option* cases = command.add_option("--cases", into->cases,
+                                          "a JSON array of cases, all of them run; - is standard input");
   command.add_option("TEST", into->request.test, "`retrygate list tests` shows all")->excludes(cases);
-  command.add_option("FILE", into->request.files, "CSV: every column of numbers is a sample")
+  command
+      .add_option("FILE", into->request.files,
+                  "CSV: every column of numbers is a sample; - is standard input")
       ->excludes(cases);
   command
       .add_option("--set", into->request.set,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ci/json_io.hpp"
 #include "policies/program_policy.hpp"
 #include "policies/trace.hpp"
 #include "properties/outside.hpp"
@@ -71,7 +72,7 @@ Result<Report> check_programs(const std::vector<std::string>& subjects,
 Result<Report> check_recording(const std::string& path, const std::optional<NamedContract>& contract,
                                const CheckRequest& request) {
   const Contract promised = contract ? contract->contract : Contract{};
-  const auto text = read_file(path);
+  const auto text = read_input(path);
   if (!text) return tl::unexpected(text.error());
   auto trace = parse_trace(*text, path, patience(promised));
   if (!trace) return tl::unexpected(trace.error());

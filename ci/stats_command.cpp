@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "ci/json_io.hpp"
 #include "policies/base/csv.hpp"
 #include "policies/base/json.hpp"
 #include "stats/procedure.hpp"
@@ -73,7 +74,7 @@ std::optional<double> number_of(std::string_view cell) {
   return number;
 }
 
-struct Column {
+struct CsvColumn {
   std::string name;  // empty without a header
   std::vector<double> values;
   int blank_line = 0;  // of its first blank cell; 0: there is none
@@ -81,7 +82,7 @@ struct Column {
 
 // Adds the columns of a CSV text; a cell that is no number is an error with its place. Columns may end early:
 // a value below a blank cell would stand beside another row's value, and is an error.
-void read_columns(std::string_view text, const std::string& path, std::vector<Column>& columns,
+void read_columns(std::string_view text, const std::string& path, std::vector<CsvColumn>& columns,
                   Errors& errors) {
   const std::size_t first = columns.size();
   std::size_t width = 0;
@@ -140,10 +141,10 @@ Value list_of(const std::vector<double>& values) {
   return {{}, std::move(all)};
 }
 
-Value case_of(const std::vector<Column>& columns, Value params) {
+Value case_of(const std::vector<CsvColumn>& columns, Value params) {
   Table all{{"params", {}, std::move(params)}};
   const bool named =
-      std::none_of(columns.begin(), columns.end(), [](const Column& c) { return c.name.empty(); });
+      std::none_of(columns.begin(), columns.end(), [](const CsvColumn& c) { return c.name.empty(); });
   const auto add = [&](const std::string& key, Value value) {
     for (const Member& member : all) {
       if (member.key == key) return;
@@ -151,13 +152,13 @@ Value case_of(const std::vector<Column>& columns, Value params) {
     all.push_back({key, {}, std::move(value)});
   };
   if (named) {
-    for (const Column& column : columns) add(column.name, list_of(column.values));
+    for (const CsvColumn& column : columns) add(column.name, list_of(column.values));
   }
   add("x", list_of(columns.front().values));
   if (columns.size() > 1) add("y", list_of(columns[1].values));
   Array groups, table;
   bool even = true;
-  for (const Column& column : columns) {
+  for (const CsvColumn& column : columns) {
     groups.push_back(list_of(column.values));
     even = even && column.values.size() == columns.front().values.size();
   }
@@ -165,7 +166,7 @@ Value case_of(const std::vector<Column>& columns, Value params) {
   if (even) {
     for (std::size_t row = 0; row < columns.front().values.size(); ++row) {
       std::vector<double> values;
-      for (const Column& column : columns) values.push_back(column.values[row]);
+      for (const CsvColumn& column : columns) values.push_back(column.values[row]);
       table.push_back(list_of(values));
     }
     add("table", {{}, std::move(table)});
@@ -177,7 +178,7 @@ Value case_of(const std::vector<Column>& columns, Value params) {
 
 Result<StatsOutput> stats_of_cases(const std::string& path, bool json) {
   const auto parsed =
-      read_file(path).and_then([&](const std::string& text) { return parse_json(text, path); });
+      read_input(path).and_then([&](const std::string& text) { return parse_json(text, path); });
   if (!parsed) return tl::unexpected(parsed.error());
   const auto* cases = std::get_if<Array>(&parsed->data);
   if (cases == nullptr) return failure(parsed->where, "a file of cases is a JSON array");
@@ -207,9 +208,9 @@ Result<StatsOutput> stats_of_cases(const std::string& path, bool json) {
 Result<StatsOutput> stats_of_files(const StatsRequest& request, bool json) {
   Errors errors;
   const auto procedure = keep(find_procedure(request.test, {"TEST", 1, 1}), errors);
-  std::vector<Column> columns;
+  std::vector<CsvColumn> columns;
   for (const std::string& path : request.files) {
-    if (const auto text = keep(read_file(path), errors)) read_columns(*text, path, columns, errors);
+    if (const auto text = keep(read_input(path), errors)) read_columns(*text, path, columns, errors);
   }
   if (request.files.empty()) errors.push_back({{"FILE", 0, 0}, "no CSV file with the numbers is given", ""});
   Value params{{}, Table{}};

@@ -24,7 +24,7 @@ ExitCode show(const ShowOptions& options) {
   request.outage = read_duration(options.outage, "--outage", errors);
   if (!options.outages.empty()) {
     request.log = options.outages;
-    if (const auto text = keep(read_file(options.outages), errors)) {
+    if (const auto text = keep(read_input(options.outages), errors)) {
       for (const LoggedOutage& one :
            keep(parse_outages(*text, options.outages), errors).value_or(std::vector<LoggedOutage>{}))
         request.outages.push_back(one.length);
@@ -44,7 +44,7 @@ ExitCode import_settings(const ImportOptions& options) {
   if (!imported) return refuse(imported.error());
   if (options.out.empty()) {
     fmt::print("{}", imported->toml);
-  } else if (!options.force && std::filesystem::exists(options.out)) {
+  } else if (!options.force && options.out != standard_stream && std::filesystem::exists(options.out)) {
     return refuse({{{options.out, 0, 0}, "there is such a file already", "--force replaces it"}});
   } else if (const auto done = write_file(options.out, imported->toml); !done) {
     return refuse(done.error());

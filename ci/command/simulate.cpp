@@ -92,6 +92,12 @@ Result<Plan> understood(const SimOptions& options, const Crew& crew) {
   if (ids.empty()) {
     for (const Metric& metric : metrics()) ids.emplace_back(metric.id);
   }
+  const bool both =
+      options.trace == standard_stream && (options.out.empty() || options.out == standard_stream);
+  if (both)
+    errors.push_back({{"--trace", 1, 1},
+                      "the trace and the results cannot both be standard output",
+                      "--out FILE takes the results, for example --out /dev/null"});
   if (crew.rank() == 0) {  // which writes
     for (const std::string* file : {&options.out, &options.trace}) {
       if (file->empty()) continue;
@@ -173,11 +179,11 @@ ExitCode merge(const MergeOptions& options) {
   std::vector<SampleText> parts;
   Errors errors;
   for (const std::string& path : options.files) {
-    if (auto text = keep(read_file(path), errors)) parts.push_back({path, std::move(*text)});
+    if (auto text = keep(read_input(path), errors)) parts.push_back({path, std::move(*text)});
   }
   std::error_code missing;
   for (const std::string& path : options.files) {
-    if (std::filesystem::equivalent(path, options.out, missing))
+    if (options.out != standard_stream && std::filesystem::equivalent(path, options.out, missing))
       errors.push_back({{"--out", 1, 1},
                         fmt::format("'{}' is one of the files to merge", options.out),
                         "another name: the part would be lost"});
