@@ -178,9 +178,42 @@ TEST(AwsAdaptive, TheSpecificationsCubic) {
     m.throttling = true;
     m.measured_per_s = 1e6;  // so that twice the measured rate is no limit
     m.measured_until = at(1e6);
+    AwsAdaptive::Memory slow = m;
     AwsAdaptive::told(adaptive, m, charge, succeeded(5 + i));
     EXPECT_NEAR(m.rate_per_s, rates[i], 1e-9) << i;
+    // Never above twice the measured rate.
+    slow.measured_per_s = 4.9;
+    AwsAdaptive::told(adaptive, slow, charge, succeeded(5 + i));
+    EXPECT_NEAR(slow.rate_per_s, std::min(rates[i], 9.8), 1e-9) << i;
   }
+}
+
+// The tokens that a high rate has left are cut to what the new one may hold.
+TEST(AwsAdaptive, AThrottledBucketKeepsNoMoreThanItHolds) {
+  AwsAdaptive::Memory m;
+  AwsAdaptive::Charge charge;
+  m.throttling = true;
+  m.tokens = m.tokens_max = 40;
+  m.rate_per_s = m.measured_per_s = 4;
+  m.measured_until = at(1e6);
+  AwsAdaptive::told(adaptive, m, charge, failed_at(0, 1, Status::http(429)));
+  EXPECT_NEAR(m.rate_per_s, 2.8, 1e-12);
+  EXPECT_NEAR(m.tokens, 2.8, 1e-12);
+}
+
+// With a capacity it is the quota as well: 500 tokens, 5 a retry, 1 for a success at the first try.
+TEST(AwsAdaptive, PaysIntoItsQuotaToo) {
+  Budget b = adaptive;
+  b.capacity = 500;
+  b.cost = 5;
+  b.timeout_cost = 10;
+  AwsAdaptive::Memory m;
+  AwsAdaptive::Charge charge;
+  EXPECT_EQ(granted<AwsAdaptive>(b, m, 0, 1000), 100);
+  for (int i = 0; i < 5; ++i) AwsAdaptive::told(b, m, charge, succeeded(0));
+  EXPECT_EQ(granted<AwsAdaptive>(b, m, 0, 1000), 1);
+  m = {};
+  EXPECT_EQ(granted<AwsAdaptive>(adaptive, m, 0, 1000), 1000);  // without one it only slows down
 }
 
 TEST(AwsAdaptive, SendsWaitForTheirToken) {
@@ -222,6 +255,16 @@ TEST(SreThrottle, RefusesByTheEquation) {
   }
   // Binomial(10000, 100/301): mean 3322, sigma 47.1; six sigma are missed with 2e-9.
   EXPECT_NEAR(refused, 3322, 6 * 47.1);
+  // An answer is accepted whatever it says, unless it refuses for load; what is lost on the way is not.
+  for (const auto& [status, accepted] :
+       {std::pair{Status::http(404), true}, std::pair{Status::http(500), true},
+        std::pair{Status::grpc(5), true}, std::pair{Status::http(503), false},
+        std::pair{Status::http(429), false}, std::pair{Status::grpc(14), false},
+        std::pair{Status::grpc(8), false}, std::pair{Status::transport(TransportError::timeout), false}}) {
+    SreThrottle::Memory one;
+    SreThrottle::told(b, one, charge, failed_at(1, 1, status));
+    EXPECT_EQ(one.accepts[0], accepted ? 1U : 0U) << to_string(status);
+  }
   // After the window nothing is remembered.
   EXPECT_TRUE(SreThrottle::ask(b, m, at(121), rng));
   EXPECT_EQ(m.requests[0] + m.requests[1], 1U);  // this one
