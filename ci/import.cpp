@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ci/json_io.hpp"
 #include "policies/importers/importer.hpp"
 
@@ -13,15 +15,32 @@ std::string warning(const Error& e) {
                      e.hint.empty() ? "" : fmt::format("  hint: {}\n", e.hint));
 }
 
-// The policies as they read back from what is written.
-Result<std::vector<NamedPolicy>> read_back(const std::string& toml) {
+void sort_by_place(Errors& all) {
+  std::stable_sort(all.begin(), all.end(), [](const Error& a, const Error& b) {
+    return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
+  });
+}
+
+// The policies as they read back from what is written. What contradicts itself in our terms is said of the
+// settings that it is made from.
+Result<std::vector<NamedPolicy>> read_back(const Imported& imported, const std::string& toml) {
   const auto file = parse_toml(toml, "imported");
   if (!file) return tl::unexpected(file.error());
   Errors errors;
   std::vector<NamedPolicy> policies;
   const Value* tables = importing::at(*file, "policy");
   for (const Member& m : std::get<Table>(tables->data)) {
-    if (auto policy = keep(read_policy(m.key, m.value), errors)) policies.push_back(std::move(*policy));
+    auto policy = read_policy(m.key, m.value);
+    if (policy) {
+      policies.push_back(std::move(*policy));
+      continue;
+    }
+    const auto origin = std::find_if(imported.policies.begin(), imported.policies.end(),
+                                     [&](const ImportedPolicy& p) { return p.name == m.key; });
+    for (Error e : policy.error()) {
+      e.where = origin->where;
+      errors.push_back(std::move(e));
+    }
   }
   if (!errors.empty()) return tl::unexpected(std::move(errors));
   return policies;
@@ -37,20 +56,16 @@ Result<ImportOutput> import_policies(const std::string& kind, const std::string&
                    "known: envoy, gateway, grpc, step-functions");
   const auto text = read_input(path);
   if (!text) return tl::unexpected(text.error());
-  const auto imported = importer->read(*text, path);
-  if (!imported) return tl::unexpected(imported.error());
+  auto imported = importer->read(*text, path);
+  if (!imported) {
+    sort_by_place(imported.error());
+    return tl::unexpected(std::move(imported.error()));
+  }
+  sort_by_place(imported->warnings);
   ImportOutput output{to_toml(*imported), {}, ExitCode::pass};
   for (const Error& e : imported->warnings) output.told += warning(e);
-  const auto policies = read_back(output.toml);
-  if (!policies) {
-    // The settings contradict each other in our terms: say where they stand in the file that was given.
-    Errors errors;
-    for (Error e : policies.error()) {
-      e.where = imported->policies.front().where;
-      errors.push_back(std::move(e));
-    }
-    return tl::unexpected(std::move(errors));
-  }
+  const auto policies = read_back(*imported, output.toml);
+  if (!policies) return tl::unexpected(policies.error());
   const auto report = check_policies(*policies, {});
   if (!report) return tl::unexpected(report.error());
   for (const NamedPolicy& policy : *policies) {

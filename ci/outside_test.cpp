@@ -92,7 +92,7 @@ TEST_F(OutsideCommands, AnImportIsWrittenWarnedAboutAndChecked) {
   ASSERT_TRUE(imported) << to_string(imported.error());
   EXPECT_THAT(imported->toml, HasSubstr("[policy.route]\nkind = \"full-jitter\"\nbase = \"25ms\"\n"));
   EXPECT_THAT(imported->told,
-              HasSubstr("e.yaml:2:18: warning: 'per_try_timeout' is no part of a policy here"));
+              HasSubstr("e.yaml:2:18: warning: 'per_try_timeout', a time limit of one attempt, is no"));
   EXPECT_THAT(imported->told, HasSubstr("checked route: "));
   EXPECT_EQ(imported->code, ExitCode::pass);
   EXPECT_THAT(to_string(import_policies("envoi", "x").error()), HasSubstr("did you mean 'envoy'?"));

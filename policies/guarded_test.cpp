@@ -251,6 +251,23 @@ TEST(Guarded, CancellationEndsTheCall) {
   EXPECT_EQ(broken.ask(b, 0), "wait 0s");
   EXPECT_EQ(broken.told(b, gone), "stop: cancelled");
   EXPECT_EQ(broken.ask(c, 0), "wait 0s");  // the caller's decision is no failure of the server
+  // And no success either: a trial that was cancelled leaves the breaker half-open.
+  EXPECT_EQ(broken.told(c, down, 1), "stop: breaker");
+  auto trial = broken.call(), second = broken.call(), third = broken.call();
+  EXPECT_EQ(broken.ask(trial, 11), "wait 0s");
+  EXPECT_EQ(broken.told(trial, gone, 11), "stop: cancelled");
+  EXPECT_EQ(broken.ask(second, 11), "wait 0s");
+  EXPECT_EQ(broken.ask(third, 11), "stop: breaker");
+}
+
+// What counts is whether the breaker will let the retry through when it is due.
+TEST(Guarded, ARetryAfterTheBreakerHasHadItsTimeIsWaitedFor) {
+  Client client(policy("breaker = { failures = 1, open_for = \"10s\" }\nretry_after = \"floor\"\n"));
+  auto a = client.call();
+  EXPECT_EQ(client.ask(a, 0), "wait 0s");
+  EXPECT_EQ(client.told(a, {Status::http(503), Duration::s(10)}), "wait 10s");
+  EXPECT_EQ(client.ask(a, 10), "wait 0s");
+  EXPECT_EQ(client.told(a, {Status::http(503), Duration::s(9)}, 10), "stop: breaker");
 }
 
 TEST(Guarded, WhatIsNotIdempotentIsRepeatedOnlyIfItWasNotSent) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 
@@ -39,6 +40,23 @@ std::optional<std::int64_t> count(Reader& table, std::string_view key) {
   if (!n || (*n >= 0 && *n <= most)) return n;
   table.fail(key, fmt::format("'{}' must lie in 0..{}, not {}", key, most, *n));
   return std::nullopt;
+}
+
+std::optional<Duration> seconds(Reader& table, std::string_view key, bool needed) {
+  const auto text = table.text(key);
+  if (!text) {
+    if (needed && !table.has(key))
+      table.fail(table.where(), fmt::format("'{}' is missing", key), "for example \"0.1s\"");
+    return std::nullopt;
+  }
+  if (!text->ends_with('s') || text->size() < 2 ||
+      std::isdigit(static_cast<unsigned char>(*(text->end() - 2))) == 0) {
+    table.fail(key, fmt::format("'{}' must be in seconds with an s", key), "for example \"0.1s\"");
+    return std::nullopt;
+  }
+  const auto d = keep(parse_duration(*text, table.where(key)), table.complaints());
+  if (d && *d <= Duration{}) table.fail(key, fmt::format("'{}' must be above 0", key));
+  return d;
 }
 
 const Value* at(const Value& table, std::string_view key) {

@@ -48,12 +48,6 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
-std::optional<Duration> duration(Reader& table, std::string_view key, Errors& complaints) {
-  const auto text = table.text(key);
-  if (!text) return std::nullopt;
-  return keep(parse_duration(*text, table.where(key)), complaints);
-}
-
 class EnvoyReader {
  public:
   // Every table with a `retry_policy`, named by what it stands in.
@@ -86,11 +80,17 @@ class EnvoyReader {
   void policy(const Value& value, const std::string& name, const Value* route_timeout) {
     Reader table(value, complaints);
     importing::Keys keys("full-jitter");
+    constexpr Duration least = Duration::ms(1);
     Duration base = Duration::ms(25);
     std::optional<Duration> most;
     if (auto back_off = table.table("retry_back_off")) {
-      base = duration(*back_off, "base_interval", complaints).value_or(base);
-      most = duration(*back_off, "max_interval", complaints);
+      base = importing::seconds(*back_off, "base_interval", true).value_or(base);
+      most = importing::seconds(*back_off, "max_interval", false);
+      for (Duration* interval : {&base, most ? &*most : nullptr}) {
+        if (interval == nullptr || *interval >= least || *interval <= Duration{}) continue;
+        warn(back_off->where(), fmt::format("Envoy takes {} for 1ms", to_string(*interval)));
+        *interval = least;
+      }
       back_off->finish();
     }
     const Duration cap = most.value_or(base * 10);
@@ -114,6 +114,19 @@ class EnvoyReader {
     for (const double code : table.numbers("retriable_status_codes")) {
       if (by_code) on.push_back(fmt::format("{}", code));
     }
+    if (table.has("retriable_status_codes") && !by_code)
+      warn(table.where("retriable_status_codes"),
+           "'retriable_status_codes' does nothing: 'retry_on' lacks the word retriable-status-codes");
+    if (table.any("rate_limited_retry_back_off") != nullptr)
+      warn(table.where("rate_limited_retry_back_off"),
+           "'rate_limited_retry_back_off' is left out: a policy adds no jitter to what a header asks for",
+           "its nearest is retry_after = \"floor\" with retry_after_max");
+    for (const char* limit : {"per_try_timeout", "per_try_idle_timeout"}) {
+      if (table.any(limit) != nullptr)
+        warn(table.where(limit),
+             fmt::format("'{}', a time limit of one attempt, is no part of a policy; it is left out", limit),
+             "set it in the scenario: attempt_timeout");
+    }
     if (words.empty())
       warn(table.where(), "without 'retry_on' Envoy retries nothing unless the request's headers say so");
     std::sort(on.begin(), on.end());
@@ -128,8 +141,7 @@ class EnvoyReader {
       keys.set("deadline", Duration::s(15));
       warn(table.where(), "the route has no 'timeout': Envoy's 15s bound all attempts together");
     }
-    for (const char* other : {"per_try_timeout", "per_try_idle_timeout", "rate_limited_retry_back_off",
-                              "retry_host_predicate", "retry_priority", "host_selection_retry_max_attempts",
+    for (const char* other : {"retry_host_predicate", "retry_priority", "host_selection_retry_max_attempts",
                               "retriable_headers", "retriable_request_headers", "retry_options_predicates"}) {
       if (table.any(other) != nullptr)
         warn(table.where(other), fmt::format("'{}' is no part of a policy here; it is left out", other));
@@ -138,8 +150,8 @@ class EnvoyReader {
     result.policies.push_back({importing::free_name(name, result.policies), value.where, keys.take()});
   }
 
-  void warn(Where where, std::string message) {
-    result.warnings.push_back({std::move(where), std::move(message), ""});
+  void warn(Where where, std::string message, std::string hint = "") {
+    result.warnings.push_back({std::move(where), std::move(message), std::move(hint)});
   }
 
   Imported result;

@@ -1,6 +1,8 @@
 // `retry` of a rule of the Kubernetes Gateway API's HTTPRoute.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "policies/base/yaml.hpp"
 #include "policies/importers/importer.hpp"
 
@@ -56,7 +58,11 @@ void read_rule(const Value& rule, const std::string& name, Imported& into, Error
     keys.set("max_attempts", std::int64_t{2});
   }
   std::vector<std::string> codes;
-  for (const double code : table.numbers("codes")) codes.push_back(fmt::format("{}", code));
+  for (const double code : table.numbers("codes")) {
+    codes.push_back(fmt::format("{}", code));
+    if (!(code >= 400 && code <= 599 && code == std::floor(code)))
+      table.fail("codes", fmt::format("{} in 'codes' is no HTTP status from 400 to 599", code));
+  }
   if (codes.empty())
     warn(table.where(), "without 'codes' what is retried is up to the gateway; connection errors should be");
   else

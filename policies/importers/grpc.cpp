@@ -11,23 +11,7 @@ namespace retrygate {
 namespace {
 
 using importing::at;
-
-// protobuf's JSON form of a duration: seconds with up to nine decimals and an s.
-std::optional<Duration> seconds(Reader& table, std::string_view key, bool needed) {
-  const auto text = table.text(key);
-  if (!text) {
-    if (needed && !table.has(key))
-      table.fail(table.where(), fmt::format("'{}' is missing", key), "for example \"0.1s\"");
-    return std::nullopt;
-  }
-  if (!text->ends_with('s') || text->ends_with("ms")) {
-    table.fail(key, fmt::format("'{}' must be in seconds with an s", key), "for example \"0.1s\"");
-    return std::nullopt;
-  }
-  const auto d = keep(parse_duration(*text, table.where(key)), table.complaints());
-  if (d && *d <= Duration{}) table.fail(key, fmt::format("'{}' must be above 0", key));
-  return d;
-}
+using importing::seconds;
 
 // Codes by name in any case, or by number.
 std::vector<std::string> codes(Reader& table) {
@@ -41,11 +25,13 @@ std::vector<std::string> codes(Reader& table) {
   }
   for (const Value& item : *items) {
     std::optional<Status> status;
+    std::string meant;
     if (const auto* word = std::get_if<std::string>(&item.data)) {
       std::string upper = *word;
       std::transform(upper.begin(), upper.end(), upper.begin(),
                      [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
       status = parse_status(upper);
+      meant = did_you_mean(upper, status_words());
     } else if (const auto* code = std::get_if<std::int64_t>(&item.data);
                code != nullptr && *code >= 0 && *code <= 16) {
       status = Status::grpc(static_cast<int>(*code));
@@ -53,7 +39,7 @@ std::vector<std::string> codes(Reader& table) {
     if (status && status->kind() == Status::Kind::grpc)
       words.push_back(to_string(*status));
     else
-      table.fail(item.where, "this is no gRPC status code", "for example \"UNAVAILABLE\" or 14");
+      table.fail(item.where, "this is no gRPC status code" + meant, "for example \"UNAVAILABLE\" or 14");
   }
   return words;
 }
@@ -128,27 +114,48 @@ std::optional<Table> throttling(const Value& config, Imported& into, Errors& com
   return importing::Keys("grpc-throttle").set("capacity", *most).set("ratio", *ratio).take();
 }
 
+void read_config(const Value& config, Imported& into, Errors& complaints) {
+  const auto budget = throttling(config, into, complaints);
+  const Value* methods = at(config, "methodConfig");
+  const auto* items = methods != nullptr ? std::get_if<Array>(&methods->data) : nullptr;
+  if (items == nullptr) {
+    complaints.push_back(
+        {config.where, "there is no 'methodConfig' list here", "is this a gRPC service config?"});
+    return;
+  }
+  for (const Value& item : *items) {
+    const Value* hedging = at(item, "hedgingPolicy");
+    const Value* policy = at(item, "retryPolicy");
+    if (hedging != nullptr && policy != nullptr)
+      complaints.push_back(
+          {hedging->where, "a method has a 'retryPolicy' or a 'hedgingPolicy', not both", ""});
+    else if (hedging != nullptr)
+      into.warnings.push_back({hedging->where, "hedging is no retry policy; it is left out", ""});
+    if (policy != nullptr) read_policy_of(item, *policy, budget, into, complaints);
+  }
+}
+
 Result<Imported> read_grpc(std::string_view text, const std::string& source) {
   const auto config = parse_json(text, source);
   if (!config) return tl::unexpected(config.error());
   Imported result;
   Errors complaints;
-  const auto budget = throttling(*config, result, complaints);
-  const Value* methods = at(*config, "methodConfig");
-  const auto* items = methods != nullptr ? std::get_if<Array>(&methods->data) : nullptr;
-  if (items == nullptr)
-    return failure(config->where, "there is no 'methodConfig' list here", "is this a gRPC service config?");
-  for (const Value& item : *items) {
-    if (const Value* hedging = at(item, "hedgingPolicy"))
-      result.warnings.push_back({hedging->where, "hedging is no retry policy; it is left out", ""});
-    if (const Value* policy = at(item, "retryPolicy"))
-      read_policy_of(item, *policy, budget, result, complaints);
+  // In a TXT record of the DNS it is a list of choices.
+  if (const auto* choices = std::get_if<Array>(&config->data)) {
+    for (const Value& choice : *choices) {
+      const Value* chosen = at(choice, "serviceConfig");
+      read_config(chosen != nullptr ? *chosen : choice, result, complaints);
+    }
+  } else {
+    read_config(*config, result, complaints);
   }
   if (!complaints.empty()) return tl::unexpected(std::move(complaints));
-  if (result.policies.empty()) return failure(methods->where, "no method has a 'retryPolicy'");
+  if (result.policies.empty()) return failure(config->where, "no method has a 'retryPolicy'");
+  const Where first = result.policies.front().where;
   result.warnings.push_back(
-      {result.policies.front().where,
-       "a server's pushback (grpc-retry-pushback-ms) replaces the delay; a policy cannot say so", ""});
+      {first, "a server's pushback (grpc-retry-pushback-ms) replaces the delay; a policy cannot say so", ""});
+  result.warnings.push_back({first, "the delay is +-20 % as of August 2024; older clients draw it from 0 on",
+                             "theirs is kind = \"full-jitter\" with the same base, factor and cap"});
   return result;
 }
 

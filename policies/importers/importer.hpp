@@ -60,6 +60,9 @@ class Keys {
 // A number of retries: 0 to 2^32 - 1, what the formats' own integers hold.
 std::optional<std::int64_t> count(Reader& table, std::string_view key);
 const Value* at(const Value& table, std::string_view key);  // nothing if it is no table or has no such key
+// protobuf's JSON form of a duration above 0: seconds with up to nine decimals and an s. A complaint about
+// anything else, and where it is missing and `needed`.
+std::optional<Duration> seconds(Reader& table, std::string_view key, bool needed);
 // Letters, digits and dashes of a text, so that it can name a table; with a number if the name is taken.
 std::string free_name(std::string_view text, const std::vector<ImportedPolicy>& taken);
 

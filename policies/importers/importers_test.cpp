@@ -92,9 +92,32 @@ TEST(Importers, GrpcFaultsHaveTheirPlaces) {
             HasSubstr("'backoffMultiplier' must be above 0"), HasSubstr("no gRPC status code")));
   EXPECT_THAT(faults("grpc", policy(R"("maxAttempts":3,"jitter":1,)" + rest)),
               HasSubstr("unknown key 'jitter'"));
+  EXPECT_THAT(faults("grpc", policy(R"("maxAttempts":3,)" + rest + R"(},"hedgingPolicy":{"maxAttempts":2)")),
+              HasSubstr("a 'retryPolicy' or a 'hedgingPolicy', not both"));
+  EXPECT_THAT(
+      faults(
+          "grpc",
+          policy(
+              R"("maxAttempts":3,"initialBackoff":"-1s","maxBackoff":"1us","backoffMultiplier":2,"retryableStatusCodes":["UNAVAILBLE"])")),
+      AllOf(HasSubstr("'initialBackoff' must be above 0"), HasSubstr("'maxBackoff' must be in seconds"),
+            HasSubstr("did you mean 'UNAVAILABLE'?")));
   EXPECT_THAT(faults("grpc", "{}"), HasSubstr("no 'methodConfig' list"));
   EXPECT_THAT(faults("grpc", R"({"methodConfig":[{}]})"), HasSubstr("no method has a 'retryPolicy'"));
   EXPECT_THAT(faults("grpc", "{"), HasSubstr("this is no JSON"));
+}
+
+// As it stands in a TXT record of the DNS: choices for clients of some language or share (gRFC A2).
+TEST(Importers, GrpcChoices) {
+  const std::string config =
+      R"({"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":3,"initialBackoff":"1s","maxBackoff":"9s",)"
+      R"("backoffMultiplier":1.6,"retryableStatusCodes":[14]}}]})";
+  const Imported imported = import("grpc", R"([{"clientLanguage":["GO"],"serviceConfig":)" + config +
+                                               R"(},{"percentage":5,"serviceConfig":)" + config + "}]");
+  ASSERT_EQ(imported.policies.size(), 2U);
+  EXPECT_EQ(contract_of(imported, "default").cap, Duration::s(9));
+  EXPECT_EQ(contract_of(imported, "default-2").factor, 1.6);
+  EXPECT_THAT(to_string(imported.warnings), HasSubstr("older clients draw it from 0 on"));
+  EXPECT_THAT(faults("grpc", "[{}]"), HasSubstr("no 'methodConfig' list"));
 }
 
 TEST(Importers, EnvoyInYaml) {
@@ -133,7 +156,8 @@ virtual_hosts:
   EXPECT_EQ(search.deadline, Duration::s(15));
   const std::string warnings = to_string(imported.warnings);
   for (const char* word :
-       {"'refused-stream' has no word", "'per_try_timeout' is no part", "15s bound all attempts"})
+       {"'refused-stream' has no word", "'per_try_timeout', a time limit of one attempt, is no part",
+        "15s bound all attempts"})
     EXPECT_THAT(warnings, HasSubstr(word));
 }
 
@@ -165,6 +189,23 @@ TEST(Importers, EnvoyInJsonAndFaults) {
               HasSubstr("in:2:1: error: unknown key 'num_retrys'"));
   EXPECT_THAT(faults("envoy", "retry_on: 5xx\nretry_back_off: {base_interval: 2s, max_interval: 1s}\n"),
               HasSubstr("'max_interval' is below 'base_interval'"));
+  const auto back_off = [](const std::string& keys) {
+    return "retry_on: 5xx\nretry_back_off: {" + keys + "}\n";
+  };
+  // protobuf knows seconds alone.
+  EXPECT_THAT(faults("envoy", back_off("base_interval: 25ms, max_interval: 0s")),
+              AllOf(HasSubstr("in:2:33: error: 'base_interval' must be in seconds with an s"),
+                    HasSubstr("'max_interval' must be above 0")));
+  EXPECT_THAT(faults("envoy", back_off("max_interval: 1s")), HasSubstr("'base_interval' is missing"));
+  const Imported fast = import("envoy", back_off("base_interval: 0.0001s"));
+  EXPECT_EQ(contract_of(fast, "route").base, Duration::ms(1));
+  EXPECT_EQ(contract_of(fast, "route").cap, Duration::ms(10));
+  EXPECT_THAT(to_string(fast.warnings), HasSubstr("Envoy takes 100us for 1ms"));
+  const Imported mute = import("envoy", "retry_on: 5xx\nretriable_status_codes: [429]\n");
+  EXPECT_FALSE(contract_of(mute, "route").retry_on->contains(Status::http(429)));
+  EXPECT_THAT(to_string(mute.warnings), HasSubstr("'retriable_status_codes' does nothing"));
+  EXPECT_THAT(to_string(import("envoy", "retry_on: 5xx\nrate_limited_retry_back_off: {}\n").warnings),
+              HasSubstr("its nearest is retry_after = \"floor\""));
   EXPECT_THAT(faults("envoy", "a: 1\n"), HasSubstr("no 'retry_policy'"));
   EXPECT_THAT(faults("envoy", "a: [\n"), HasSubstr("this is no YAML"));
 }
@@ -213,6 +254,14 @@ TEST(Importers, StepFunctionsFaults) {
               HasSubstr("'MaxDelaySeconds' must be above 'IntervalSeconds'"));
   EXPECT_THAT(faults("step-functions", one(R"("ErrorEquals":["x"],"JitterStrategy":"HALF")")),
               HasSubstr("NONE, FULL"));
+  for (const char* names : {"\"Busy\"", "[]", "3"})
+    EXPECT_THAT(faults("step-functions", one(std::string("\"ErrorEquals\":") + names)),
+                HasSubstr("'ErrorEquals' must be a list of at least one error name"))
+        << names;
+  EXPECT_THAT(faults("step-functions", one(R"("ErrorEquals":["Busy","States.ALL"])")),
+              HasSubstr("States.ALL must stand alone, and in the last retrier"));
+  EXPECT_THAT(faults("step-functions", one(R"("ErrorEquals":["States.ALL"]},{"ErrorEquals":["Busy"])")),
+              HasSubstr("in:1:41: error: States.ALL must stand alone"));
   EXPECT_THAT(faults("step-functions", "{}"), HasSubstr("no state has a 'Retry'"));
 }
 
@@ -247,6 +296,8 @@ metadata: {name: other}
               HasSubstr("'backoff'"));
   EXPECT_THAT(faults("gateway", "kind: HTTPRoute\nspec: {rules: [{retry: {backoff: fast}}]}\n"),
               HasSubstr("'fast' is no duration of the Gateway API"));
+  EXPECT_THAT(faults("gateway", "kind: HTTPRoute\nspec: {rules: [{retry: {codes: [500, 200]}}]}\n"),
+              HasSubstr("200 in 'codes' is no HTTP status from 400 to 599"));
   EXPECT_THAT(faults("gateway", "kind: Pod\n"), HasSubstr("no rule of an HTTPRoute has a 'retry'"));
 }
 

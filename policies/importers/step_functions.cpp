@@ -46,7 +46,7 @@ class StatesReader {
       complaints.push_back({list.where, "'Retry' must be a list of retriers", ""});
       return;
     }
-    for (const Value& item : *items) retrier(item, state);
+    for (const Value& item : *items) retrier(item, state, &item == &items->back());
     if (items->size() > 1)
       warn(list.where,
            fmt::format(
@@ -55,10 +55,18 @@ class StatesReader {
                state));
   }
 
-  void retrier(const Value& value, const std::string& state) {
+  void retrier(const Value& value, const std::string& state, bool last) {
     Reader table(value, complaints);
     const auto errors = table.texts("ErrorEquals");
-    if (errors.empty() && !table.has("ErrorEquals")) table.fail(table.where(), "'ErrorEquals' is missing");
+    const Value* given = at(value, "ErrorEquals");
+    if (given == nullptr)
+      table.fail(table.where(), "'ErrorEquals' is missing");
+    else if (const auto* names = std::get_if<Array>(&given->data); names == nullptr || names->empty())
+      table.fail("ErrorEquals", "'ErrorEquals' must be a list of at least one error name",
+                 "for example [\"States.Timeout\"]");
+    const bool all = std::find(errors.begin(), errors.end(), "States.ALL") != errors.end();
+    if (all && (errors.size() > 1 || !last))
+      table.fail("ErrorEquals", "States.ALL must stand alone, and in the last retrier");
     const std::int64_t interval = within(table, "IntervalSeconds", 1, 1, 99'999'999);
     const std::int64_t retries = within(table, "MaxAttempts", 3, 0, 99'999'999);
     const double rate = table.number("BackoffRate").value_or(2);
