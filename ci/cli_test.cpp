@@ -276,6 +276,30 @@ TEST_F(Cli, ADashIsAStandardStream) {
   EXPECT_FALSE(std::filesystem::exists(path("-")));
 }
 
+// Clients that take turns come to 100,000 attempts each after minutes; all together they show it sooner
+// (sim/haste.hpp).
+TEST_F(Cli, ALargeFleetThatHoldsTimeStillIsRefusedEarly) {
+  const std::string limit =
+      "{ kind = \"concurrency-limit\", limit = 20 }, { kind = \"service\", time = \"50ms\" }";
+  const std::string worlds[] = {
+      "stages = [{ kind = \"outage\", start = \"10ms\", length = \"1s\" }, " + limit + "]",
+      "stages = [" + limit + "]",
+      "attempt_timeout = \"1ns\"\nstages = [{ kind = \"service\", time = \"50ms\" }]",
+      "stages = [{ kind = \"hop\", policy = \"subject\", stages = [" + limit + "] }]",
+      "arrivals = \"interval\"\ninterval = \"1ns\"\nstages = [" + limit + "]",
+  };
+  for (const std::string& world : worlds) {
+    file("s.toml", "[scenario.s]\nhorizon = \"60s\"\nclients = 200000\n" + world);
+    const Ran ran =
+        cli("sim --policy fixed:base=1ns,max_attempts=100000000 --scenario s.toml#s --seeds 1 "
+            "--metric requests");
+    EXPECT_EQ(ran.code, 2) << world;
+    EXPECT_THAT(ran.err, HasSubstr("makes 100000 attempts within a second of virtual time")) << world;
+    EXPECT_LT(ran.seconds, sanitized ? 110 : 40) << world;  // 2 to 5; played out, more than 200
+    if (sanitized) break;
+  }
+}
+
 TEST_F(Cli, ASignalLeavesNoHalfFile) {
   ASSERT_EQ(cli("gate --out whole").code, 0);
   std::map<std::string, std::string> whole;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "sim/haste.hpp"
 #include "sim/metrics.hpp"
 #include "sim/queues.hpp"
 #include "sim/server.hpp"
@@ -147,6 +148,7 @@ class Loop {
         client_stride_(padded(policy.client_bytes())),
         call_stride_(padded(policy.call_bytes())) {
     request_.chain = &chain_;
+    policy_in_a_program_ = options.in_a_program;
     fleet_ = is_fleet(s_);
     ordered_ =
         !fleet_ && policy.client_bytes() > 0 && (s_.calls > 1 || s_.arrivals.kind == Arrivals::Kind::trace);
@@ -249,12 +251,14 @@ class Loop {
     for (Wake w; starts_.time() < until;) {
       if (launch(w)) queue_.plant(w);
     }
+    alone_ = true;
     if (table_ == nullptr || cancelled(request_.outcome.status))
       queue_.play_before(until, [&](Wake& w) { return serve_apart(w); });
     else if (table_->follows)
       play_refusals<true>(until);
     else
       play_refusals<false>(until);
+    alone_ = false;
     peaks_.end_unordered(from, until);
     retry_peaks_.end_unordered(from, until);
     if (!stuck_) agenda_.set_due(std::min(horizon_, starts_.time()));
@@ -603,7 +607,7 @@ class Loop {
   [[gnu::always_inline]] std::int64_t depart(Wake& w, std::int64_t at) {
     ++t_.sent;
     if (w.attempt > t_.attempts_max) t_.attempts_max = w.attempt;
-    if (w.attempt >= most_attempts_a_second && holds_time_still(w, at)) [[unlikely]]
+    if (w.attempt >= Haste::few && holds_time_still(w, at)) [[unlikely]]
       return w.time = never;
     Rng rng = network_key_.at(w.client, w.call, 2 * std::uint64_t{w.attempt});
     w.time = at + std::min(request_latency_.draw(rng).ns(), horizon_);
@@ -626,14 +630,38 @@ class Loop {
   std::int64_t within(Duration d) const { return std::clamp<std::int64_t>(d.ns(), 0, horizon_); }
 
   // Attempt numbers beyond the limit are rare; when they were at the last multiple of it is worth a map.
-  bool holds_time_still(const Wake& w, std::int64_t at) {
+  [[gnu::noinline]] bool holds_time_still(const Wake& w, std::int64_t at) {
+    if (will_hold_time_still(w, at)) return true;
     if (w.attempt % most_attempts_a_second != 0) return false;
     return holds_up(watched_.try_emplace({w.client, w.call}, started(w)).first->second, at);
   }
   // The same of one that is put off, and put off, and never sent. The first time nobody knows since when.
   bool puts_off_for_ever(const Wake& w, std::uint32_t asked, std::int64_t at) {
+    if (asked >= Haste::few && will_hold_time_still(w, at)) return true;
     if (asked % most_attempts_a_second != 0) return false;
     return holds_up(put_off_.try_emplace({w.client, w.call}, at - second).first->second, at);
+  }
+  // Among many calls that take turns: see Haste. The one that is at hand stands for all.
+  bool will_hold_time_still(const Wake& w, std::int64_t at) {
+    if (alone_ || policy_in_a_program_) return false;
+    const auto pace =
+        haste_.suspected(agenda_.now(), fleet() ? static_cast<std::size_t>(s_.clients) : m_.live.size());
+    if (!pace) return false;
+    // What everybody is told now, or that nobody answers in time.
+    const Outcome& last = request_.outcome;
+    const std::int64_t deadline = deadline_of(started(w));
+    const std::int64_t until = std::min({horizon_, deadline, at < refused_until_ ? refused_until_ : never});
+    stuck_ = goes_on_for_ever(
+        policy_, {{w.attempt, {Duration::ns(at)}, {Duration::ns(started(w))}, {Duration::ns(deadline)}},
+                  s_.idempotent,
+                  last.status.succeeded() ? timed_out_ : last,
+                  *pace,
+                  {Duration::ns(until)},
+                  client_slot(w),
+                  call_slot(w),
+                  policy_key_.at(w.client, w.call, w.attempt)});
+    if (stuck_) agenda_.set_due(-1);
+    return stuck_;
   }
   // The last time is `seen`, and becomes `at`.
   bool holds_up(std::int64_t& seen, std::int64_t at) {
@@ -923,6 +951,9 @@ class Loop {
   bool may_repeat_ = false, watches_recovery_ = false;
   bool measures_peaks_ = false, measures_retry_peaks_ = false, measures_spreads_ = false;
   bool stuck_ = false;
+  bool alone_ = false;  // a client is played on while the clock waits for it
+  bool policy_in_a_program_;
+  Haste haste_;
   static constexpr std::int64_t none = -1;
   std::int64_t last_end_ = none, last_success_ = none;
   std::int64_t front_free_ = 0;
@@ -986,7 +1017,8 @@ Runner& Runner::operator=(Runner&&) noexcept = default;
 Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Seed seed,
                            const RunOptions& options) {
   const Measures& measures = options.measures != nullptr ? *options.measures : everything();
-  const World world{seed, scenario.horizon, scenario.idempotent, &policy, options.policy_salt, 0};
+  const World world{
+      seed, scenario.horizon, scenario.idempotent, &policy, options.in_a_program, options.policy_salt, 0};
   Chain chain(scenario.stages, world);
   const auto play = [&]<class Queue, bool Plain>(Loop<Queue, Plain> loop) -> Result<Totals> {
     while (loop.step()) {
@@ -994,12 +1026,13 @@ Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Se
     if (!loop.stuck()) return loop.totals();
     const auto& hop = memory_->agenda.stuck();
     const std::string tested = options.name.empty() ? to_string(policy) : std::string(options.name);
-    return failure(
-        {},
-        fmt::format("policy '{}'{} in scenario '{}': a call made {} attempts within a second of virtual time",
-                    hop && !hop->empty() ? *hop : tested, hop ? " of a hop" : "", scenario.id,
-                    most_attempts_a_second),
-        "the policy lacks a limit: set max_attempts, or a longer delay");
+    return failure({},
+                   fmt::format("policy '{}'{} in scenario '{}': a call that goes on failing makes {} "
+                               "attempts within a second of "
+                               "virtual time",
+                               hop && !hop->empty() ? *hop : tested, hop ? " of a hop" : "", scenario.id,
+                               most_attempts_a_second),
+                   "the policy lacks a limit: set max_attempts, or a longer delay");
   };
   const bool plain = is_plain(policy, scenario, options) && !chain.suspends();
   const QueueKind queue = fitting(scenario, options.queue);

@@ -92,6 +92,7 @@ struct RunOptions {
   std::vector<TraceRow>* trace =
       nullptr;  // gets every attempt that was sent, sorted by start, client, call, attempt
   QueueKind queue = QueueKind::automatic;
+  bool in_a_program = false;  // the policy is, so that asking it changes what it remembers
 };
 
 // Bytes that one run needs at its largest, roughly (within about a factor of two).
@@ -105,7 +106,7 @@ class Runner {
   Runner(Runner&&) noexcept;
   Runner& operator=(Runner&&) noexcept;
 
-  // It is an error if a call makes 100,000 attempts without time advancing.
+  // It is an error if a call makes 100,000 attempts within a second, or would (sim/haste.hpp).
   Result<Totals> run(const AnyPolicy&, const Scenario&, Seed, const RunOptions& = {});
 
   struct Memory;

@@ -86,6 +86,7 @@ struct World {
   Duration horizon;
   bool idempotent = true;
   const AnyPolicy* subject = nullptr;  // the policy under test
+  bool subject_in_a_program = false;   // asking it changes what it remembers
   std::uint64_t policy_salt = 0;
   std::uint64_t number = 0;  // of the stage, different for every stage of the scenario
 
@@ -155,10 +156,6 @@ class Chain {
   bool suspends_ = false, hops_ = false;
   Stage* owner_;
 };
-
-// A call that makes so many attempts (or is put off so often) within a second of virtual time stops the run:
-// with delays of a nanosecond it would take for ever.
-inline constexpr std::int64_t most_attempts_a_second = 100'000;
 
 // The clock of the server side and what its stages have asked for.
 class Agenda {

@@ -59,7 +59,9 @@ Result<Totals> run_named(Runner& runner, const NamedPolicy& named, const Scenari
   try {
     const auto running = started(named, seed, Repeats::needed, options.policy_salt);
     if (!running) return tl::unexpected(running.error());
-    return runner.run(running->policy, scenario, seed, options);
+    RunOptions asking = options;
+    asking.in_a_program = true;
+    return runner.run(running->policy, scenario, seed, asking);
   } catch (const ProgramFault& fault) {
     throw RunFault(fmt::format("in '{}', seed {}: {}", scenario.id, seed.value, fault.what()), fault.started,
                    named);

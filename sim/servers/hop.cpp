@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "policies/named.hpp"
+#include "sim/haste.hpp"
 #include "sim/servers.hpp"
 
 namespace retrygate {
@@ -21,6 +22,7 @@ class Hop : public Stage {
   Hop(const HopConfig& config, const World& world)
       : c_(config),
         policy_(config.policy ? *config.policy : *world.subject),
+        in_a_program_(!config.policy && world.subject_in_a_program),
         idempotent_(world.idempotent),
         key_(world.seed, Stream::policy, salt(world, 1)),
         gate_key_(world.seed, Stream::policy, salt(world, 2)),
@@ -128,6 +130,8 @@ class Hop : public Stage {
       call.watched = agenda.now();
     }
     const Request outer = agenda.held(call.ticket);
+    if (call.steps >= Haste::few && will_hold_time_still(call, outer, agenda.now()))
+      return agenda.stand_still(c_.name);
     // Names this attempt among all that the outer one causes.
     const std::uint64_t lineage = outer.lineage * 0x100000001b3 + static_cast<std::uint64_t>(call.attempt);
     if (policy_.gates()) {
@@ -157,6 +161,20 @@ class Hop : public Stage {
     if (inner_.go(inner, 0, agenda) == Step::answer) finished(inner, agenda);
   }
 
+  bool will_hold_time_still(const Call& call, const Request& outer, Instant now) {
+    if (in_a_program_) return false;
+    const auto pace = haste_.suspected(now, calls_.size());
+    const Instant deadline = c_.propagate_deadline ? outer.leaves : Instant::never();
+    return pace && goes_on_for_ever(policy_, {{call.attempt, now, call.started, deadline},
+                                              idempotent_,
+                                              failure_,
+                                              *pace,
+                                              deadline,
+                                              client_,
+                                              call.memory,
+                                              key_.at(outer.client, outer.call, outer.lineage)});
+  }
+
   void judge(std::uint32_t id, const Outcome& outcome, Agenda& agenda) {
     Call& call = calls_[id];
     call.awaits = false;
@@ -168,6 +186,7 @@ class Hop : public Stage {
                       outer.lineage * 0x100000001b3 + static_cast<std::uint64_t>(call.attempt));
     const Decision decision = policy_.after(client_, call.memory, attempt, rng);
     if (outcome.status.succeeded() || decision.stops()) return end(id, outcome, agenda);
+    failure_ = {outcome.status, outcome.retry_after, {}};
     ++call.attempt;
     schedule(agenda, id, Turn::arrival, agenda.now() + std::max(Duration{}, decision.delay()), {});
   }
@@ -186,7 +205,9 @@ class Hop : public Stage {
 
   HopConfig c_;
   AnyPolicy policy_;
-  bool idempotent_;
+  bool in_a_program_, idempotent_;
+  Haste haste_;
+  Outcome failure_;  // with which an attempt ended last
   StreamKey key_, gate_key_;
   Chain inner_;
   alignas(std::max_align_t) std::byte client_[client_slot_bytes];
