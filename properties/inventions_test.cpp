@@ -480,6 +480,61 @@ TEST(Inventions, ASuccessOfAnyKindIsTold) {
     EXPECT_TRUE(accused(eight(JitterKind::none), accepted_is_a_failure, seed).contains("survives")) << seed;
 }
 
+// Whatever the seed: a delay does not depend on what the failure was.
+TEST(Inventions, AnyFailureIsWaitedForAlike) {
+  Contract steady = constant(Duration::s(1));
+  steady.max_attempts = 5;
+  Contract half = eight(JitterKind::full), listed = eight(JitterKind::none), timed = listed;
+  listed.retry_on = RetryOn{{Status::http(429), Status::http(503)}, {}};
+  timed.max_attempts.reset();
+  timed.elapsed = Duration::s(20);
+  const std::vector<Fault> faults{
+      {"429 waits twice as long", listed,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (!good(a) && a.outcome.status.kind() != Status::Kind::http) return D::stop(Stop::not_retryable);
+         return upto(8, a, ceil_of(a.number) * (a.outcome.status == Status::http(429) ? 2 : 1));
+       },
+       "delay-in-bounds"},
+      {"at once after a connection that was refused", half,
+       [](Notes&, Notes&, const Attempt& a, Rng& rng) {
+         const bool refused = a.outcome.status == Status::transport(TransportError::connect_refused);
+         return upto(8, a, refused ? Duration{} : rng.between({}, ceil_of(a.number)));
+       },
+       "delay-not-zero"},
+      {"grows only while the failure stays the same", listed,
+       [](Notes&, Notes& call, const Attempt& a, Rng&) {
+         if (!good(a) && a.outcome.status.kind() != Status::Kind::http) return D::stop(Stop::not_retryable);
+         const std::int64_t code = a.outcome.status.code();
+         if (call.last != Duration::ns(code)) call.count = 0;
+         call.last = Duration::ns(code);
+         return upto(8, a, ceil_of(++call.count));
+       },
+       "delay-in-bounds"},
+      {"the first timeout is waited for a tenth", steady,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         const bool timeout = a.outcome.status == Status::transport(TransportError::timeout);
+         return upto(5, a, Duration::ms(timeout && a.number == 1 ? 100 : 1000));
+       },
+       "delay-in-bounds"},
+      {"RESOURCE_EXHAUSTED starts anew, and time is limited", timed,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (good(a)) return done();
+         const Duration wait = ceil_of(a.outcome.status == Status::grpc(8) ? 1 : a.number);
+         return a.finished + wait - a.call_started > Duration::s(20) ? D::stop(Stop::deadline)
+                                                                     : D::wait(wait);
+       },
+       "delay-in-bounds"},
+  };
+  for (const Fault& f : faults) {
+    for (std::uint64_t seed = 1; seed <= (sanitized ? 3U : 20U); ++seed)
+      EXPECT_TRUE(accused(f.promise, f.decide, seed).contains(f.killer)) << f.what << ", seed " << seed;
+  }
+  const auto rows = check(subject_of("invented", Invented{faults[0].promise, faults[0].decide}),
+                          {.only = {"delay-in-bounds"}});
+  EXPECT_THAT(rows.at(0).counterexample.shrunk,
+              testing::StartsWith("after attempt 1, which ended with 429, the delay is 200ms, not 100ms"));
+}
+
 TEST(Inventions, AFindingSaysWhatAHeaderAllows) {
   const Support own{1e9L, 1e9L, 0};
   Contract c = heeding(RetryAfterRule::floor, Duration::s(60));

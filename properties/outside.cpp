@@ -443,12 +443,7 @@ class Plan {
     }
     for (const std::int64_t at : {2, 3, 5}) add(lanes, {succeeds(at)});
     // Failures of one kind, and of a new kind each time: all of them count.
-    std::vector<Status> kinds;
-    for (const Status status :
-         {Status::http(503), Status::http(429), Status::http(500),
-          Status::transport(TransportError::connection_reset), Status::transport(TransportError::timeout)}) {
-      if (!contract_.retry_on || contract_.retry_on->contains(status)) kinds.push_back(status);
-    }
+    const std::vector<Status> kinds = kinds_of_failure(contract_);
     const std::int64_t length = std::min<std::int64_t>(
         effort_.attempts, std::min<std::int64_t>(contract_.max_attempts.value_or(20), 200) + 3);
     for (const Status kind : kinds)

@@ -19,10 +19,14 @@ namespace rcd = rc::detail;
 // The attempt numbers of one search, and in which order its cases take them.
 class Numbers {
  public:
-  Numbers(const Trial& trial, const std::vector<std::int64_t>& first)
+  Numbers(const Trial& trial, const Order& order)
       : all_(attempt_numbers().begin(),
              attempt_numbers().begin() + static_cast<std::ptrdiff_t>(numbers_tried(trial.jumps))),
-        order_(first) {
+        order_(order.first) {
+    if (order.last && *order.last >= 1) {
+      std::erase_if(all_, [&](std::int64_t n) { return n > *order.last; });
+      if (*order.last <= dense_to && all_.back() < *order.last) all_.push_back(*order.last);
+    }
     std::erase_if(order_, [&](std::int64_t n) { return n < 1 || (!trial.jumps && n > dense_to); });
     order_.insert(order_.end(), all_.begin(), all_.end());
     ahead_ = order_.size() - all_.size();
@@ -134,9 +138,9 @@ class Search {
   void trying(const std::string& what, const Case& c) const {
     if (trial_.trying) trial_.trying(what + drawn(c));
   }
-  [[noreturn]] void fail(const Case& c, const std::string& wrong) {
-    failed_ = wrong + drawn(c);
-    failed_attempt_ = c.attempt;
+  [[noreturn]] void fail(const Case& c, const Wrong& wrong) {
+    failed_ = wrong.text + drawn(c);
+    failed_attempt_ = wrong.attempt.value_or(c.attempt);
     RC_FAIL(failed_);
   }
 
@@ -210,9 +214,9 @@ class Search {
 
 class CaseSearch final : public Search {
  public:
-  CaseSearch(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
-             Blame blame, const std::vector<std::int64_t>& first)
-      : Search(trial, blame), complaint_(complaint), numbers_(trial, first) {}
+  CaseSearch(const Trial& trial, const std::function<std::optional<Wrong>(const Case&)>& complaint,
+             Blame blame, const Order& order)
+      : Search(trial, blame), complaint_(complaint), numbers_(trial, order) {}
 
  private:
   rc::Gen<rcd::CaseDescription> property(int number) override {
@@ -228,7 +232,7 @@ class CaseSearch final : public Search {
     });
   }
 
-  const std::function<std::optional<std::string>(const Case&)>& complaint_;
+  const std::function<std::optional<Wrong>(const Case&)>& complaint_;
   Numbers numbers_;
 };
 
@@ -281,7 +285,7 @@ class SequenceSearch final : public Search {
       try {
         rc::state::runAll(commands, Anything{}, player);
       } catch (const rcd::CaseResult&) {
-        fail(c, *player.wrong);
+        fail(c, {*player.wrong});
       }
     });
   }
@@ -334,9 +338,9 @@ std::string ranges(const std::vector<std::int64_t>& numbers, std::size_t parts_m
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
-               Blame blame, const std::vector<std::int64_t>& first) {
-  return CaseSearch(trial, complaint, blame, first).run();
+Finding search(const Trial& trial, const std::function<std::optional<Wrong>(const Case&)>& complaint,
+               Blame blame, const Order& order) {
+  return CaseSearch(trial, complaint, blame, order).run();
 }
 
 Finding search_sequences(const Trial& trial, int longest,

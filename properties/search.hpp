@@ -55,12 +55,26 @@ std::string ranges(const std::vector<std::int64_t>& increasing, std::size_t part
 // things of which the number of the attempt need not be one.
 enum class Blame : std::uint8_t { attempt, several };
 
-// `complaint` returns what is wrong with a case, if anything, and names the attempt. The first cases take the
-// attempt numbers `first`, as far as they lie within reach, the next ones one after the other all the rest,
-// so that all are tried; the rest of a case is drawn. A case to replay is tried alone. Deterministic, and
-// bounded by trial.cases and trial.shrinks. Unsure when there is no case at all.
-Finding search(const Trial& trial, const std::function<std::optional<std::string>(const Case&)>& complaint,
-               Blame = Blame::several, const std::vector<std::int64_t>& first = {});
+// What is wrong with a case, in words that name the attempt; which one it is, unless it is the case's own.
+struct Wrong {
+  Wrong(std::string what) : text(std::move(what)) {}  // NOLINT(google-explicit-constructor)
+  Wrong(std::string what, std::int64_t after) : text(std::move(what)), attempt(after) {}
+  std::string text;
+  std::optional<std::int64_t> attempt;
+};
+
+// Which attempt numbers the cases of a search take: `first`, as far as they lie within reach, then one after
+// the other all the rest, again and again; none beyond `last`, if there is any up to it.
+struct Order {
+  std::vector<std::int64_t> first = {};
+  std::optional<std::int64_t> last = {};
+};
+
+// `complaint` returns what is wrong with a case, if anything. Its attempt goes by the order, the rest of it
+// is drawn. A case to replay is tried alone. Deterministic, and bounded by trial.cases and trial.shrinks.
+// Unsure when there is no case at all.
+Finding search(const Trial& trial, const std::function<std::optional<Wrong>(const Case&)>& complaint,
+               Blame = Blame::several, const Order& = {});
 
 // Stateful: random sequences of commands, each given to a fresh machine; a sequence that fails is made
 // shorter, and its commands simpler. A case has no attempt of its own here (it is 1). The first sequences are

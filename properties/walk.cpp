@@ -47,6 +47,17 @@ Status seen_to_retry(const Subject& subject) {
   return usual;
 }
 
+std::vector<Status> kinds_of_failure(const Contract& c) {
+  std::vector<Status> kinds;
+  for (const Status s :
+       {Status::http(503), Status::http(429), Status::http(500), Status::grpc(14), Status::grpc(8),
+        Status::transport(TransportError::connection_reset), Status::transport(TransportError::timeout),
+        Status::transport(TransportError::connect_refused)}) {
+    if (!c.retry_on || c.retry_on->contains(s)) kinds.push_back(s);
+  }
+  return kinds;
+}
+
 bool never_arrived(Status s) {
   using enum TransportError;
   const std::array never_left{dns, connect_refused, connect_timeout, tls};
@@ -220,6 +231,23 @@ Walk walk(const Subject& subject, const Case& c) {
     done.raised = "something that is no std::exception";
   }
   return done;
+}
+
+std::optional<std::int64_t> last_retry(const Subject& subject) {
+  constexpr std::int64_t calls_watched = 8, to_spare = 4;
+  const Contract& contract = subject.contract;
+  std::optional<std::int64_t> last;
+  if (contract.max_attempts) last = *contract.max_attempts - 1;
+  if (!contract.elapsed && !contract.deadline) return last;
+  std::int64_t seen = 0;
+  for (std::int64_t i = 0; i < calls_watched; ++i) {
+    Case c;
+    c.attempt = dense_to;
+    c.client = static_cast<std::uint64_t>(i);
+    seen = std::max(seen, static_cast<std::int64_t>(walk(subject, c).steps.size()));
+  }
+  if (seen >= dense_to) return last;
+  return std::min(seen + to_spare, last.value_or(dense_to));
 }
 
 std::optional<std::string> Sequence::run(const Command& command) {

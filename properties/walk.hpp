@@ -28,6 +28,9 @@ Status retryable(const Contract&);
 // repeat is for all-retryable to say, and must not keep everything else from being tried.
 Status seen_to_retry(const Subject&);
 Status retryable(const Subject&);  // its `failure`, else what its contract promises
+// Failures of several kinds that the contract does not exclude, as far as a policy might tell them apart: one
+// of them may have been forgotten, or be treated as something else. Empty where it excludes them all.
+std::vector<Status> kinds_of_failure(const Contract&);
 // A request that ended so has surely not reached the server.
 bool never_arrived(Status);
 // Answers of HTTP: those that end a call, and those that are none of them. With the ends of their ranges, and
@@ -75,6 +78,10 @@ struct Script {
 // One call from attempt 1 to `last`, or until the subject stops: a policy is told of each attempt, a loop is
 // run and succeeds after the last. Attempts follow without a gap.
 Walk drive(const Subject&, const Case& c, std::int64_t last, const Script&);
+
+// The last retry that a call comes to: one less than max_attempts; where time is limited, some more than it
+// was seen to have time for. Nothing else ends a call that fails: without both it goes on for ever.
+std::optional<std::int64_t> last_retry(const Subject&);
 
 // One call that fails, from attempt 1 to c.attempt, or until the subject stops. A policy's attempts follow
 // without a gap to 1100; beyond it, 8 are made and the last is c.attempt.

@@ -21,20 +21,112 @@ bool known(const Contract& c, const Step& step) {
   return !c.jitter || c.jitter->kind != JitterKind::decorrelated || step.attempt == 1 || step.previous;
 }
 
-// Runs `judge` on the delay that follows the case's attempt, when there is one.
+// Where nothing says in which interval a delay lies, every other promise about it is tried after histories,
+// too; else that is for delay-in-bounds.
+bool has_interval(const Subject& s) { return support_of(s.contract, 1, std::nullopt).has_value(); }
+
+// What a call has been through that is no part of the delay that follows: attempts that took their time, a
+// header that is over, failures of other kinds.
+struct History {
+  Duration lasts = {};         // every attempt
+  std::int64_t hinted_at = 0;  // the attempt with the header; 0: none
+  std::string_view header = {};
+  std::vector<Status> kinds = {};  // of the attempts, one after the other and again; empty: as usual
+
+  bool plain() const { return lasts == Duration{} && hinted_at == 0 && kinds.empty(); }
+  Status kind(std::int64_t attempt) const {
+    return kinds[static_cast<std::size_t>(attempt - 1) % kinds.size()];
+  }
+};
+
+History history_of(const Subject& subject, const Case& c) {
+  const Contract& contract = subject.contract;
+  if (c.attempt > dense_to) return {};
+  // Calls that run out of time on the way show nothing.
+  const Duration limit =
+      std::min(contract.elapsed.value_or(Duration::max()), contract.deadline.value_or(Duration::max()));
+  History past;
+  switch (pick(c, 20, 5)) {
+    case 1:
+      past.lasts = std::min(limit / 50, attempt_lengths.at(pick(c, 21, attempt_lengths.size())));
+      break;
+    case 2: {
+      // A chained delay goes on from one of its own.
+      if (chained(contract) || c.attempt == 1 || !contract.retry_after) break;
+      const Duration most = std::min(longest_header(contract), limit / 4);
+      past.hinted_at = 1 + static_cast<std::int64_t>(pick(c, 22, static_cast<std::size_t>(c.attempt - 1)));
+      past.header = most >= Duration::s(7) ? "7" : most >= Duration::s(1) ? "1" : "0";
+      break;
+    }
+    case 3:
+    case 4: {
+      // All of one kind, or each of another one than the attempt before.
+      past.kinds = kinds_of_failure(contract);
+      if (past.kinds.empty()) break;
+      const std::size_t first = pick(c, 23, past.kinds.size());
+      std::rotate(past.kinds.begin(), past.kinds.begin() + static_cast<std::ptrdiff_t>(first),
+                  past.kinds.end());
+      if (pick(c, 24, 2) == 0) past.kinds.erase(past.kinds.begin() + 1, past.kinds.end());
+      break;
+    }
+    default:
+      break;
+  }
+  return past;
+}
+
+// The call that the case means, after this history.
+Walk walk(const Subject& subject, const Case& c, const History& past) {
+  if (past.plain()) return walk(subject, c);
+  const Status usual = Status::http(503);
+  const bool speaks_http = !subject.contract.retry_on || subject.contract.retry_on->contains(usual);
+  return drive(
+      subject, c, c.attempt, {[&](std::int64_t n, Instant now) -> Scripted {
+        if (!past.kinds.empty()) return {{past.kind(n)}};
+        if (n != past.hinted_at) return {{retryable(subject)}, past.lasts};
+        return {{speaks_http ? usual : retryable(subject), parse_retry_after(past.header, now), past.header}};
+      }});
+}
+
+// "after attempt 3, each of 7s,"
+std::string after(const Step& step, const History& past) {
+  std::string text = fmt::format("after attempt {}", step.attempt);
+  if (past.lasts != Duration{}) text += fmt::format(", each of {},", to_string(past.lasts));
+  if (past.hinted_at != 0)
+    text += fmt::format(", the {}. of which had brought Retry-After '{}',", past.hinted_at, past.header);
+  if (past.kinds.empty()) return text;
+  if (past.kinds.size() == 1 && step.attempt > 1)
+    return text + fmt::format(", all of which ended with {},", to_string(past.kinds.front()));
+  text += fmt::format(", which ended with {},", to_string(past.kind(step.attempt)));
+  if (step.attempt > 1)
+    text += fmt::format(" the one before with {},", to_string(past.kind(step.attempt - 1)));
+  return text;
+}
+
+// Runs `judge` on the delay that follows the case's attempt, when there is one; where kinds of failures are
+// tried, on all delays that come before, too.
 template <class Judge>
-Finding each_delay(const Subject& subject, const Trial& trial, Judge judge) {
-  return search(
-      trial,
-      [&](const Case& c) -> Complaint {
-        const Walk done = walk(subject, c);
-        const Step* step = done.wait_after(c.attempt);
-        if (step == nullptr) return {};
-        const Complaint why = judge(*step);
-        if (!why) return {};
-        return fmt::format("after attempt {} {}", c.attempt, *why);
-      },
-      Blame::attempt);
+Finding each_delay(const Subject& subject, const Trial& trial, bool with_histories, Judge judge) {
+  return search(trial,
+                [&](const Case& c) -> std::optional<Wrong> {
+                  const History past = with_histories ? history_of(subject, c) : History{};
+                  const Walk done = walk(subject, c, past);
+                  const auto complaint = [&](const Step& step) -> std::optional<Wrong> {
+                    if (step.decision.stops()) return {};
+                    const Complaint why = judge(step, c, past);
+                    if (!why) return {};
+                    return Wrong(after(step, past) + " " + *why, step.attempt);
+                  };
+                  if (past.kinds.empty()) {
+                    const Step* step = done.wait_after(c.attempt);
+                    return step == nullptr ? std::nullopt : complaint(*step);
+                  }
+                  for (const Step& step : done.steps) {
+                    if (auto wrong = complaint(step)) return wrong;
+                  }
+                  return {};
+                },
+                Blame::attempt, {.last = last_retry(subject)});
 }
 
 // A loop hands on what its last attempt brought, and sends no more after a success.
@@ -90,103 +182,50 @@ bool is_bounded(const Subject& s) {
   return c.cap || (c.growth && (*c.growth == GrowthKind::none || *c.growth == GrowthKind::constant));
 }
 
-bool has_interval(const Subject& s) { return support_of(s.contract, 1, std::nullopt).has_value(); }
-
 Finding finite(const Subject& subject, const Trial& trial) {
-  return each_delay(subject, trial, [](const Step& step) -> Complaint {
-    if (step.decision.delay() != Duration::max()) return {};
-    return "the delay is without end";
-  });
+  return each_delay(subject, trial, !has_interval(subject),
+                    [](const Step& step, const Case&, const History&) -> Complaint {
+                      if (step.decision.delay() != Duration::max()) return {};
+                      return "the delay is without end";
+                    });
 }
 
 Finding non_negative(const Subject& subject, const Trial& trial) {
-  return each_delay(subject, trial, [](const Step& step) -> Complaint {
-    if (step.decision.delay() >= Duration{}) return {};
-    return fmt::format("the delay is {}", to_string(step.decision.delay()));
-  });
+  return each_delay(subject, trial, !has_interval(subject),
+                    [](const Step& step, const Case&, const History&) -> Complaint {
+                      if (step.decision.delay() >= Duration{}) return {};
+                      return fmt::format("the delay is {}", to_string(step.decision.delay()));
+                    });
 }
 
 Finding capped(const Subject& subject, const Trial& trial) {
   const auto cap = cap_of(subject.contract);
-  return each_delay(subject, trial, [&](const Step& step) -> Complaint {
-    if (in_ns(step.decision.delay()) <= cap->hi + cap->slack) return {};
-    return fmt::format("the delay is {}, above the cap's {}", to_string(step.decision.delay()),
-                       to_string(Duration::ns(static_cast<std::int64_t>(cap->hi))));
-  });
-}
-
-// What a call has been through that is no part of the delay that follows: attempts that took their time, a
-// header that is over.
-struct History {
-  Duration lasts = {};         // every attempt
-  std::int64_t hinted_at = 0;  // the attempt with the header; 0: none
-  std::string_view header = {};
-};
-
-History history_of(const Subject& subject, const Case& c) {
-  const Contract& contract = subject.contract;
-  if (c.attempt > dense_to) return {};
-  // Calls that run out of time on the way show nothing.
-  const Duration limit =
-      std::min(contract.elapsed.value_or(Duration::max()), contract.deadline.value_or(Duration::max()));
-  switch (pick(c, 20, 3)) {
-    case 1:
-      return {std::min(limit / 50, attempt_lengths.at(pick(c, 21, attempt_lengths.size())))};
-    case 2:
-      // A chained delay goes on from one of its own.
-      if (!chained(contract) && c.attempt > 1 && contract.retry_after) break;
-      return {};
-    default:
-      return {};
-  }
-  const Duration most = std::min(longest_header(contract), limit / 4);
-  return {{},
-          1 + static_cast<std::int64_t>(pick(c, 22, static_cast<std::size_t>(c.attempt - 1))),
-          most >= Duration::s(7)   ? "7"
-          : most >= Duration::s(1) ? "1"
-                                   : "0"};
-}
-
-// The call that the case means, after this history.
-Walk walk(const Subject& subject, const Case& c, const History& past) {
-  if (past.lasts == Duration{} && past.hinted_at == 0) return walk(subject, c);
-  const Status usual = Status::http(503);
-  const bool speaks_http = !subject.contract.retry_on || subject.contract.retry_on->contains(usual);
-  return drive(
-      subject, c, c.attempt, {[&](std::int64_t n, Instant now) -> Scripted {
-        if (n != past.hinted_at) return {{retryable(subject)}, past.lasts};
-        return {{speaks_http ? usual : retryable(subject), parse_retry_after(past.header, now), past.header}};
-      }});
+  return each_delay(subject, trial, !has_interval(subject),
+                    [&](const Step& step, const Case&, const History&) -> Complaint {
+                      if (in_ns(step.decision.delay()) <= cap->hi + cap->slack) return {};
+                      return fmt::format("the delay is {}, above the cap's {}",
+                                         to_string(step.decision.delay()),
+                                         to_string(Duration::ns(static_cast<std::int64_t>(cap->hi))));
+                    });
 }
 
 Finding in_bounds(const Subject& subject, const Trial& trial) {
-  return search(
-      trial,
-      [&](const Case& c) -> Complaint {
-        const History past = history_of(subject, c);
-        const Walk done = walk(subject, c, past);
-        const Step* step = done.wait_after(c.attempt);
-        if (step == nullptr || !known(subject.contract, *step)) return {};
-        const auto support = support_of(subject.contract, step->attempt, step->previous);
-        if (!support || support->holds(step->decision.delay())) return {};
-        std::string text = fmt::format("after attempt {}", c.attempt);
-        if (past.lasts != Duration{}) text += fmt::format(", each of {},", to_string(past.lasts));
-        if (past.hinted_at != 0)
-          text +=
-              fmt::format(", the {}. of which had brought Retry-After '{}',", past.hinted_at, past.header);
-        return fmt::format("{} the delay is {}, {}", text, to_string(step->decision.delay()),
-                           outside(*support));
-      },
-      Blame::attempt);
+  return each_delay(subject, trial, true, [&](const Step& step, const Case&, const History&) -> Complaint {
+    if (!known(subject.contract, step)) return {};
+    const auto support = support_of(subject.contract, step.attempt, step.previous);
+    if (!support || support->holds(step.decision.delay())) return {};
+    return fmt::format("the delay is {}, {}", to_string(step.decision.delay()), outside(*support));
+  });
 }
 
 Finding grows(const Subject& subject, const Trial& trial) {
-  return each_delay(subject, trial, [&](const Step& step) -> Complaint {
-    const auto law = support_of(subject.contract, step.attempt, std::nullopt);  // one point
-    if (!law || law->holds(step.decision.delay())) return {};
-    return fmt::format("the delay is {}, the law says {}", to_string(step.decision.delay()),
-                       to_string(Duration::ns(static_cast<std::int64_t>(law->hi))));
-  });
+  return each_delay(subject, trial, !has_interval(subject),
+                    [&](const Step& step, const Case&, const History&) -> Complaint {
+                      const auto law = support_of(subject.contract, step.attempt, std::nullopt);  // one point
+                      if (!law || law->holds(step.decision.delay())) return {};
+                      return fmt::format("the delay is {}, the law says {}", to_string(step.decision.delay()),
+                                         to_string(Duration::ns(static_cast<std::int64_t>(law->hi))));
+                    });
 }
 
 // Where chance alone could explain one delay, that many clients are asked: a fair law of two or more points
@@ -194,11 +233,12 @@ Finding grows(const Subject& subject, const Trial& trial) {
 constexpr int clients_asked = 64;
 
 template <class Test>
-bool all_clients(const Subject& subject, Case c, Test test) {
+bool all_clients(const Subject& subject, Case c, const History& past, std::int64_t attempt, Test test) {
+  c.attempt = attempt;
   for (int i = 0; i < clients_asked; ++i) {
     c.client += 1;
-    const Walk done = walk(subject, c);
-    const Step* step = done.wait_after(c.attempt);
+    const Walk done = walk(subject, c, past);
+    const Step* step = done.wait_after(attempt);
     if (step == nullptr || !test(step->decision.delay())) return false;
   }
   return true;
@@ -206,24 +246,17 @@ bool all_clients(const Subject& subject, Case c, Test test) {
 
 Finding not_zero(const Subject& subject, const Trial& trial) {
   const auto tick = in_ns(subject.contract.tick);
-  return search(
-      trial,
-      [&](const Case& c) -> Complaint {
-        const Walk done = walk(subject, c);
-        const Step* step = done.wait_after(c.attempt);
-        if (step == nullptr || step->decision.delay() != Duration{} || !known(subject.contract, *step))
-          return {};
-        const auto own = support_of(subject.contract, step->attempt, step->previous);
-        if (!own || own->hi < 1) return {};
-        if (own->lo >= tick)
-          return fmt::format("after attempt {} the delay is 0, where {} is configured", c.attempt,
-                             to_string(*own));
-        const auto is_zero = [](Duration d) { return d == Duration{}; };
-        if (!all_clients(subject, c, is_zero)) return {};
-        return fmt::format("after attempt {} the delay of {} clients is 0, where {} is configured", c.attempt,
-                           clients_asked, to_string(*own));
-      },
-      Blame::attempt);
+  const auto judge = [&](const Step& step, const Case& c, const History& past) -> Complaint {
+    if (step.decision.delay() != Duration{} || !known(subject.contract, step)) return {};
+    const auto own = support_of(subject.contract, step.attempt, step.previous);
+    if (!own || own->hi < 1) return {};
+    if (own->lo >= tick) return fmt::format("the delay is 0, where {} is configured", to_string(*own));
+    const auto is_zero = [](Duration d) { return d == Duration{}; };
+    if (!all_clients(subject, c, past, step.attempt, is_zero)) return {};
+    return fmt::format("the delay of {} clients is 0, where {} is configured", clients_asked,
+                       to_string(*own));
+  };
+  return each_delay(subject, trial, true, judge);
 }
 
 bool has_a_delay(const Subject& s) {
@@ -275,7 +308,7 @@ Finding cap_goes_on(const Subject& subject, const Trial& trial) {
     if (delay < own->lo - own->slack) return fallen("the delay is");
     const long double half = own->lo + (own->hi - own->lo) / 2 - own->slack;
     const auto is_low = [&](Duration d) { return in_ns(d) < half; };
-    if (!is_low(end.decision.delay()) || !all_clients(subject, c, is_low)) return {};
+    if (!is_low(end.decision.delay()) || !all_clients(subject, c, {}, c.attempt, is_low)) return {};
     return fallen(fmt::format("{} clients wait less than half of it, one of them", clients_asked));
   });
 }

@@ -17,13 +17,7 @@ using Complaint = std::optional<std::string>;
 
 // Failures of one kind, or of a new kind each time, some with a header: all of them count.
 Walk of_any_kind(const Subject& subject, const Case& c, std::vector<std::int64_t>& with_header) {
-  std::vector<Status> kinds;
-  for (const Status s :
-       {Status::http(503), Status::http(429), Status::http(500), Status::grpc(14),
-        Status::transport(TransportError::connection_reset), Status::transport(TransportError::timeout),
-        Status::transport(TransportError::connect_refused)}) {
-    if (!subject.contract.retry_on || subject.contract.retry_on->contains(s)) kinds.push_back(s);
-  }
+  const std::vector<Status> kinds = kinds_of_failure(subject.contract);
   if (kinds.empty()) return walk(subject, c);
   const bool mixed = pick(c, 1, 2) == 1;
   const auto header = harmless_header(subject.contract);
@@ -80,7 +74,7 @@ Finding attempts_exact(const Subject& subject, const Trial& trial) {
           return {};
         return fmt::format("stops after attempt {} of {} ({})", end.attempt, most, to_string(why));
       },
-      Blame::several, {most, most - 1});
+      Blame::several, {.first = {most, most - 1}});
   if (found.verdict != Verdict::holds || trial.replay) return found;
   if (most > 1 && !repeats && refuses && !kinds_are_promised)
     return {Verdict::unsure,
