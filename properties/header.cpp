@@ -172,6 +172,8 @@ Heeded heeded(const Contract& c, Duration asked, const Support& own) {
     h.wait.hi = std::min(own.hi, told);
   } else {
     h.wait.lo = h.wait.hi = told;
+    // One of 0 names no time to wait: a delay of its own is not what the header forbids.
+    if (told <= 0 && own.hi < without_end) h.wait.hi = own.hi;
   }
   return h;
 }

@@ -47,7 +47,8 @@ struct Heeded {
   bool may_wait = true;   // false: the call has to end
   bool may_stop = false;  // false: the header is no reason to end it
 };
-// `own` is where the delay would lie without a header.
+// `own` is where the delay would lie without a header: after one of 0 it may lie there under every rule, so
+// that nobody has to come back at once.
 Heeded heeded(const Contract&, Duration asked, const Support& own);
 
 // For people: what the header says, what the rule makes of it, and where the delay may lie. Without `asked`

@@ -433,6 +433,17 @@ TEST(Inventions, RightOnesAreNotAccused) {
          if (!good(a) && asked_of(a) > Duration::s(60)) return D::stop(Stop::not_retryable);
          return plain(a, asked_of(a));
        }},
+      {"the header exactly, but for one of 0", heeding(RetryAfterRule::exact, Duration::s(60)),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (!good(a) && asked_of(a) > Duration::s(60)) return D::stop(Stop::deadline);
+         return upto(8, a, asked_of(a) > Duration{} ? asked_of(a) : ceil_of(a.number));
+       }},
+      {"the header exactly or the end, but for one of 0",
+       heeding(RetryAfterRule::exact_or_stop, Duration::s(60)),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (!good(a) && asked_of(a) > Duration::s(60)) return D::stop(Stop::deadline);
+         return upto(8, a, asked_of(a) > Duration{} ? asked_of(a) : ceil_of(a.number));
+       }},
       {"the header, or its own delay if that is shorter", heeding(RetryAfterRule::max, Duration::s(60)),
        [](Notes&, Notes&, const Attempt& a, Rng&) {
          const auto asked = a.outcome.retry_after;

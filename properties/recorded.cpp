@@ -696,7 +696,7 @@ std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Rules& k, 
   const Contract& c = k.contract;
   if (!jittered(c)) return std::nullopt;
   // As for a value of ours, see fleet.cpp; far into a call there are fewer draws, which show less.
-  const double share = alpha / static_cast<double>(retries_with_a_law().size() + 2);
+  const double share = share_of_a_law(alpha);
   std::size_t most = 0;
   AfterCap after_cap;
   for (const Seen& s : all) {
@@ -707,18 +707,19 @@ std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Rules& k, 
   auto seen = by_retry(all, c);
   for (const std::int64_t retry : retries_with_a_law()) {
     std::vector<Drawn> draws;
-    Positions positions;
+    Positions positions(c, retry);
     const auto one_law = chained(c) ? std::nullopt : law_of(c, retry, std::nullopt);
     for (const Seen* s : seen[retry]) {
       if (chained(c) && retry > 1 && !s->previous) continue;
       const auto law = one_law ? one_law : law_of(c, retry, s->previous);
       if (law) draws.push_back({in_ns(s->wait), *law});
-      if (retry == 2 && !chained(c) && s->previous) positions.add(c, *s->previous, s->wait);
+      if (s->previous) positions.add(*s->previous, s->wait);
     }
     most = std::max(most, draws.size());
     if (const auto why = far_from_law(draws, share)) return wrong_at(retry, draws.size(), *why);
     if (const auto why = positions.dependent(share))
-      return wrong_at(retry, draws.size(), "with retry 1 of the same call: " + *why);
+      return wrong_at(retry, draws.size(),
+                      fmt::format("with retry {} of the same call: {}", retry - 1, *why));
   }
   return seen_enough(most);
 }

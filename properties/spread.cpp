@@ -309,12 +309,23 @@ Seed fresh_seed(Seed of_suite, std::size_t process) {
   return Seed{detail::mix(of_suite.value, process + 1)};
 }
 
-void Positions::add(const Contract& c, Duration first, Duration second) {
-  const auto one = support_of(c, 1, std::nullopt), two = support_of(c, 2, std::nullopt);
-  if (!one || !two || one->hi <= one->lo || two->hi <= two->lo) return;
+double share_of_a_law(double alpha) {
+  return alpha / static_cast<double>(2 * retries_with_a_law().size() + 1);
+}
+
+Positions::Positions(const Contract& c, std::int64_t retry) {
+  if (retry < 2 || chained(c)) return;
+  const auto before = support_of(c, retry - 1, std::nullopt), own = support_of(c, retry, std::nullopt);
+  if (!before || !own || before->hi <= before->lo || own->hi <= own->lo) return;
+  before_ = before;
+  own_ = own;
+}
+
+void Positions::add(Duration before, Duration delay) {
+  if (!own_) return;
   const auto place = [](const Support& s, Duration d) { return (in_ns(d) - s.lo) / (s.hi - s.lo); };
-  pairs_.first.push_back(place(*one, first));
-  pairs_.second.push_back(place(*two, second));
+  pairs_.first.push_back(place(*before_, before));
+  pairs_.second.push_back(place(*own_, delay));
 }
 
 std::optional<std::string> Positions::dependent(double alpha) const {

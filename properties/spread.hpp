@@ -103,14 +103,21 @@ std::optional<std::int64_t> retry_to_compare(const Contract&);
 // modulo 2^24 or 2^31 - 1: generators that take no more of a seed than 31 bits are common, and in use.
 Seed fresh_seed(Seed of_suite, std::size_t process);
 
-// Retries 1 and 2 of the same calls, each by its place in its interval.
+// What each of these retries may cost of the error budget, where its law and its dependence on the retry
+// before it are tested, and what follows after the cap.
+double share_of_a_law(double alpha);
+
+// A retry and the one before it of the same calls, each delay by its place in its interval. A chained delay
+// depends on the one before by its law, so it has no such places: every retry needs its own interval.
 class Positions {
  public:
-  void add(const Contract&, Duration first, Duration second);
+  Positions(const Contract&, std::int64_t retry);
+  void add(Duration before, Duration delay);
   // Both sides together in the upper half, or never: the second delay follows from the first.
   std::optional<std::string> dependent(double alpha) const;
 
  private:
+  std::optional<Support> before_, own_;  // absent where one of them is a point
   Pairs pairs_;
 };
 

@@ -71,6 +71,24 @@ TEST(Trial, OneDrawForAllRetriesOfACall) {
             Ids{"jitter-law"});
 }
 
+TEST(Trial, ADrawIsUsedForTwoRetries) {
+  EXPECT_EQ(found(full_jitter(),
+                  [](Notes&, Notes& call, const Attempt& a, Rng& rng) {
+                    if (a.number >= 8) return Decision::stop(Stop::attempts);
+                    if (a.number % 2 == 0 || a.number == 1) call.tokens = rng.unit();
+                    return Decision::wait(ceiling(a.number).scaled(call.tokens));
+                  }),
+            Ids{"jitter-law"});
+  // The last retry is short where the one before was long.
+  EXPECT_EQ(found(full_jitter(),
+                  [](Notes&, Notes& call, const Attempt& a, Rng& rng) {
+                    if (a.number >= 8) return Decision::stop(Stop::attempts);
+                    call.tokens = a.number == 7 ? 1 - call.tokens : rng.unit();
+                    return Decision::wait(ceiling(a.number).scaled(call.tokens));
+                  }),
+            Ids{"jitter-law"});
+}
+
 TEST(Trial, OneRetryIsDrawnFromHalfOfItsInterval) {
   EXPECT_EQ(found(full_jitter(),
                   [](Notes&, Notes&, const Attempt& a, Rng& rng) {
@@ -389,6 +407,7 @@ TEST(Trial, FaultyProgramsAreFound) {
                                                        {"sequence", "full", "instances-independent"},
                                                        {"one-draw", "full", "jitter-law"},
                                                        {"retry-3", "full", "jitter-law"},
+                                                       {"in-pairs", "full", "jitter-law"},
                                                        {"restarts 17", "endless", "jitter-law"},
                                                        {"restarts 34", "endless", "jitter-law"},
                                                        {"restarts 70", "endless", "jitter-law"},

@@ -69,6 +69,13 @@ def one_draw(call, told, n):
     return "attempts" if over(n) else share * ceiling(n)
 
 
+def in_pairs(call, told, n):
+    """Retries 2 and 3 share a draw, 4 and 5 the next one."""
+    if n % 2 == 0 or n == 1:
+        call["share"] = random.random()
+    return "attempts" if over(n) else call["share"] * ceiling(n)
+
+
 def retry_3(call, told, n):
     """The third retry comes out of half of its interval."""
     return "attempts" if over(n) else random.uniform(0, ceiling(n) / (2 if n == 3 else 1))

@@ -73,7 +73,7 @@ std::vector<Drawn> drawn(const Contract& contract, std::int64_t retry, const std
 }
 
 Finding jitter_law(const Subject& subject, const Trial& trial) {
-  const double alpha = trial.alpha / static_cast<double>(retries_with_a_law().size() + 2);
+  const double alpha = share_of_a_law(trial.alpha);
   bool tested = false;
   const ByRetry all = fleet(subject, trial.seed, retries_with_a_law());
   AfterCap after_cap;
@@ -89,13 +89,12 @@ Finding jitter_law(const Subject& subject, const Trial& trial) {
     if (!all_came(steps) || draws.size() < clients) continue;
     tested = true;
     if (const auto why = far_from_law(draws, alpha)) return failure_of(retry, *why);
-    if (retry != 2 || chained(subject.contract)) continue;
-    Positions positions;
+    Positions positions(subject.contract, retry);
     for (const Step& step : steps) {
-      if (step.previous) positions.add(subject.contract, *step.previous, step.decision.delay());
+      if (step.previous) positions.add(*step.previous, step.decision.delay());
     }
     if (const auto why = positions.dependent(alpha))
-      return failure_of(retry, "with retry 1 of the same call: " + *why);
+      return failure_of(retry, fmt::format("with retry {} of the same call: {}", retry - 1, *why));
   }
   return tested ? Finding{} : too_few();
 }
