@@ -30,7 +30,9 @@ class Csv {
   std::optional<std::size_t> must(std::string_view name, std::string_view instead = {});
   void fail(Where where, std::string message, std::string hint = {});
 
-  // A column of times under one of three names: NAME with units, NAME_s, NAME_ns.
+  // A column of times under one of three names: NAME with units, NAME_s, NAME_ns. In NAME a time may also be
+  // a date of RFC 3339 (2026-01-31T12:00:00.5Z; UTC where it names no zone): it counts from the first date of
+  // the table.
   struct Times {
     std::size_t index;
     enum class Unit { text, seconds, nanoseconds } unit;
@@ -49,7 +51,7 @@ class Csv {
 
  private:
   std::optional<Row> line();  // the next that is not skipped
-  std::optional<Duration> keep_first(Result<Duration> parsed);
+  std::optional<Duration> time_or_date(const Cell& cell);
   std::optional<Duration> nearest_ns(const Cell& cell, double seconds);
 
   std::string_view rest_;
@@ -57,6 +59,7 @@ class Csv {
   std::string source_;
   Errors& errors_;
   Row names_;
+  std::optional<std::int64_t> first_date_ns_;  // since 1970
 };
 
 }  // namespace retrygate

@@ -1,5 +1,6 @@
 #include "policies/trace.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -131,6 +132,25 @@ TEST(Trace, SecondsAsFloats) {
   EXPECT_THAT(wrong("soon"), testing::Not(HasSubstr("before")));
 }
 
+// A log has dates, and its lines need not be in order: only differences count.
+TEST(Trace, TimesMayBeDates) {
+  const auto trace = parse_trace(
+      "client,call,attempt,start,end,status\n"
+      "a,1,2,2024-05-01T00:00:00.25Z,2024-05-01T00:00:00.3Z,200\n"
+      "a,1,1,2024-04-30T23:59:59.9Z,2024-05-01T02:00:00+02:00,503\n",
+      "t.csv", Duration::s(5));
+  ASSERT_TRUE(trace) << to_string(trace.error());
+  const auto& attempts = trace->calls.at(0).attempts;
+  EXPECT_EQ(attempts.at(0).followed->wait, Duration::ms(250));
+  EXPECT_EQ(attempts.at(0).ended - attempts.at(0).started, Duration::ms(100));
+}
+
+TEST(Trace, JsonIsNoTable) {
+  for (const char* text : {"{\"client\":\"a\",\"call\":1}\n", "\n[1]\n"})
+    EXPECT_THAT(faults_of_trace(text), HasSubstr("t.csv:1:1: error: this is JSON, where a table is needed"))
+        << text;
+}
+
 TEST(Outages, LengthsOrStartsAndEnds) {
   const auto lengths = [](const std::string& text) {
     std::vector<Duration> all;
@@ -145,6 +165,22 @@ TEST(Outages, LengthsOrStartsAndEnds) {
   EXPECT_EQ(parse_outages("start_s,end_s\n10,12.5\n", "o.csv")->front(), whole);
   EXPECT_EQ(parse_outages("length,start\n2500ms,10s\n", "o.csv")->front(), whole);
   EXPECT_FALSE(parse_outages("length\n2s\n", "o.csv")->front().start);
+  // Dates, as logs have them: 61.5 s, whatever the zone; the first one is time 0, the other day is 86,400 s
+  // on.
+  for (const char* dates :
+       {"2026-01-31T23:59:00Z,2026-02-01T00:00:01.5Z", "2026-01-31 23:59:00,2026-02-01 00:00:01.5",
+        "2026-02-01T01:59:00+02:00,2026-01-31T19:00:01.500000000-05:00"}) {
+    const auto logged = parse_outages(
+        fmt::format("start,end\n{}\n2026-02-01T23:59:00Z,2026-02-01T23:59:30Z\n", dates), "o.csv");
+    ASSERT_TRUE(logged) << to_string(logged.error());
+    EXPECT_EQ(logged->front(), (LoggedOutage{Duration{}, Duration::ms(61'500)})) << dates;
+    EXPECT_EQ(logged->back(), (LoggedOutage{Duration::s(86'400), Duration::s(30)})) << dates;
+  }
+  for (const char* no_date : {"2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-01-01T24:00:00Z",
+                              "2026-01-01", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00Zulu",
+                              "2026-01-01T00:00:00+0", "1969-01-01T00:00:00Z", "2026-1-1T00:00:00Z"})
+    EXPECT_THAT(to_string(parse_outages(fmt::format("start,end\n{},5s\n", no_date), "o.csv").error()),
+                HasSubstr(fmt::format("o.csv:2:1: error: '{}' is no date", no_date)));
   const auto wrong = parse_outages("start,end\n5s,3s\n", "o.csv");
   EXPECT_THAT(to_string(wrong.error()), HasSubstr("o.csv:2:4: error: an outage of -2s"));
   EXPECT_THAT(to_string(parse_outages("a,b\n", "o.csv").error()),

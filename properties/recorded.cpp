@@ -687,9 +687,9 @@ Finding wrong_at(std::int64_t retry, std::size_t n, const std::string& why) {
 // With as many draws as it takes to see something, nothing wrong means that it holds.
 Finding seen_enough(std::size_t most) {
   if (most >= draws_wanted) return {};
-  return unsure(most == 0
-                    ? "no delay has a law that can be tested"
-                    : fmt::format("{} delays of one retry were seen, {} are needed", most, draws_wanted));
+  return unsure(most == 0 ? "no delay has a law that can be tested"
+                          : fmt::format("{} of the {} delays of one retry that are needed were seen", most,
+                                        draws_wanted));
 }
 
 std::optional<Finding> jitter_law(const std::vector<Seen>& all, const Rules& k, double alpha) {
@@ -773,7 +773,7 @@ std::optional<Finding> alive_at_cap(const std::vector<Seen>& all, const Rules& k
   }
   if (share > 0.03) return unsure("the jitter is no wider than a few ticks");
   if (!finds_an_atom(static_cast<int>(delays.size()), share, alpha))
-    return unsure(fmt::format("{} delays at the cap were seen, too few to find a tenth of them in one point",
+    return unsure(fmt::format("too few delays at the cap were seen to find a tenth of them in one point: {}",
                               delays.size()));
   return Finding{};
 }

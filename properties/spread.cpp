@@ -264,6 +264,9 @@ std::optional<std::string> few_sequences(const std::vector<std::vector<long doub
                    (repeats > repeats_by_chance &&
                     binomial_at_least(repeats, static_cast<int>(all.size()), declared) < alpha / 4);
   if (!few) return std::nullopt;
+  if (different == 1)
+    return fmt::format("{} clients have the same {} {}", all.size(), retries,
+                       retries == 1 ? "delay" : "delays");
   return fmt::format("{} clients have only {} different sequences of {} {}", all.size(), different, retries,
                      retries == 1 ? "delay" : "delays");
 }
