@@ -491,6 +491,36 @@ TEST(Inventions, ASuccessOfAnyKindIsTold) {
     EXPECT_TRUE(accused(eight(JitterKind::none), accepted_is_a_failure, seed).contains("survives")) << seed;
 }
 
+// Of the commands of a sequence those are left that it takes, whatever stood between them.
+TEST(Inventions, ASequenceIsMadeAsShortAsItCanBe) {
+  const auto remembers = [](Notes& client, Notes&, const Attempt& a, Rng&) {
+    const Decision d = upto(8, a, ceil_of(a.number + client.count));
+    if (d.stops() && d.why() == Stop::attempts) client.count += 1;
+    return d;
+  };
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 3U : 20U); ++seed) {
+    const auto rows = check(subject_of("invented", Invented{eight(JitterKind::none), remembers}),
+                            {.seed = Seed{seed}, .only = {"reset-after-success"}});
+    EXPECT_THAT(
+        rows.at(0).counterexample.shrunk,
+        testing::StartsWith("a call that fails 8 times and then gives up, then a call that fails 1 time "
+                            "and then succeeds: failure 1 of a fresh client's call: 'wait 100ms'; of "
+                            "the next call: 'wait 200ms'"));
+  }
+  // Six retries at once, or five and one more before a second is over.
+  const auto six = [](Notes& client, Notes&, const Attempt& a, Rng&) {
+    return pay(client, a, 0.5, 6, false);
+  };
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 3U : 20U); ++seed) {
+    const auto rows = check(subject_of("invented", Invented{paying(), six}),
+                            {.seed = Seed{seed}, .only = {"budget-conserved"}});
+    const std::string& shrunk = rows.at(0).counterexample.shrunk;
+    EXPECT_FALSE(shrunk.empty());
+    EXPECT_EQ(shrunk.find(", then ", shrunk.find(", then ") + 1), std::string::npos)
+        << "three or more: " << shrunk;
+  }
+}
+
 // Whatever the seed: a delay does not depend on what the failure was.
 TEST(Inventions, AnyFailureIsWaitedForAlike) {
   Contract steady = constant(Duration::s(1));

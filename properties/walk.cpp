@@ -51,10 +51,11 @@ std::vector<Status> kinds_of_failure(const Contract& c) {
   std::vector<Status> kinds;
   for (const Status s :
        {Status::http(503), Status::http(429), Status::http(500), Status::grpc(14), Status::grpc(8),
-        Status::transport(TransportError::connection_reset), Status::transport(TransportError::timeout),
-        Status::transport(TransportError::connect_refused)}) {
+        Status::transport(TransportError::connection_reset), Status::transport(TransportError::truncated),
+        Status::transport(TransportError::timeout), Status::transport(TransportError::connect_refused)}) {
     if (!c.retry_on || c.retry_on->contains(s)) kinds.push_back(s);
   }
+  if (kinds.empty()) kinds.push_back(retryable(c));
   return kinds;
 }
 

@@ -29,7 +29,7 @@ Status retryable(const Contract&);
 Status seen_to_retry(const Subject&);
 Status retryable(const Subject&);  // its `failure`, else what its contract promises
 // Failures of several kinds that the contract does not exclude, as far as a policy might tell them apart: one
-// of them may have been forgotten, or be treated as something else. Empty where it excludes them all.
+// of them may have been forgotten, or be treated as something else. `retryable` where it excludes them all.
 std::vector<Status> kinds_of_failure(const Contract&);
 // A request that ended so has surely not reached the server.
 bool never_arrived(Status);

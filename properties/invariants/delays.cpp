@@ -62,7 +62,6 @@ History history_of(const Subject& subject, const Case& c) {
     case 4: {
       // All of one kind, or each of another one than the attempt before.
       past.kinds = kinds_of_failure(contract);
-      if (past.kinds.empty()) break;
       const std::size_t first = pick(c, 23, past.kinds.size());
       std::rotate(past.kinds.begin(), past.kinds.begin() + static_cast<std::ptrdiff_t>(first),
                   past.kinds.end());

@@ -145,25 +145,11 @@ Finding instances_isolated(const Subject& subject, const Trial& trial) {
   });
 }
 
-// Failures of every kind that the contract lets be repeated.
-std::vector<Status> kinds_of_failure(const Subject& subject) {
-  const Contract& c = subject.contract;
-  std::vector<Status> kinds;
-  for (const Status s :
-       {Status::http(503), Status::http(500), Status::http(429),
-        Status::transport(TransportError::connection_reset), Status::transport(TransportError::truncated),
-        Status::transport(TransportError::timeout)}) {
-    if (!c.retry_on || c.retry_on->contains(s)) kinds.push_back(s);
-  }
-  if (kinds.empty()) kinds.push_back(retryable(subject));
-  return kinds;
-}
-
 // A call in which every failure is another one: connections that were made and lost, attempts of 40 minutes,
 // a Retry-After of 0. None of them is a success, so the delay goes on growing.
 Walk mixed(const Subject& subject, const Case& c, std::int64_t attempt) {
   const Contract& contract = subject.contract;
-  const auto kinds = kinds_of_failure(subject);
+  const auto kinds = kinds_of_failure(subject.contract);
   const bool heeds = contract.retry_after && *contract.retry_after != RetryAfterRule::ignore;
   const bool timed = contract.elapsed || contract.deadline;
   return drive(subject, c, attempt, {[&](std::int64_t n, Instant) {
@@ -194,7 +180,7 @@ Finding reset_not_early(const Subject& subject, const Trial& trial) {
       const long double least = half ? own->lo + (own->hi - own->lo) / 2 - own->slack : own->lo - own->slack;
       return delay < least ? step : nullptr;
     };
-    const auto kinds = kinds_of_failure(subject);
+    const auto kinds = kinds_of_failure(subject.contract);
     const auto last_of = [&](const Case& one) {
       return kinds[pick(one, static_cast<std::size_t>(attempt) * 4, kinds.size())];
     };
