@@ -67,7 +67,7 @@ class EnvoyReader {
     }
     for (const Member& m : *members) {
       if (m.key == "retry_policy" && std::holds_alternative<Table>(m.value.data))
-        policy(m.value, own, at(value, "timeout"));
+        policy(m.value, own, at(value, "timeout"), at(value, "domains") != nullptr);
       else
         walk(m.value, own);
     }
@@ -77,7 +77,8 @@ class EnvoyReader {
   }
 
   // A file may also be the retry policy itself.
-  void policy(const Value& value, const std::string& name, const Value* route_timeout) {
+  void policy(const Value& value, const std::string& name, const Value* route_timeout,
+              bool of_virtual_host = false) {
     Reader table(value, complaints);
     importing::Keys keys("full-jitter");
     constexpr Duration least = Duration::ms(1);
@@ -139,7 +140,10 @@ class EnvoyReader {
       if (limit && *limit > Duration{}) keys.set("deadline", *limit);
     } else {
       keys.set("deadline", Duration::s(15));
-      warn(table.where(), "the route has no 'timeout': Envoy's 15s bound all attempts together");
+      warn(table.where(),
+           of_virtual_host ? "the 'timeout' of each route of this virtual host bounds all attempts together: "
+                             "Envoy's 15s are taken"
+                           : "the route has no 'timeout': Envoy's 15s bound all attempts together");
     }
     for (const char* other : {"retry_host_predicate", "retry_priority", "host_selection_retry_max_attempts",
                               "retriable_headers", "retriable_request_headers", "retry_options_predicates"}) {

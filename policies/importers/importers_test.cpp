@@ -201,6 +201,10 @@ TEST(Importers, EnvoyInJsonAndFaults) {
   EXPECT_EQ(contract_of(fast, "route").base, Duration::ms(1));
   EXPECT_EQ(contract_of(fast, "route").cap, Duration::ms(10));
   EXPECT_THAT(to_string(fast.warnings), HasSubstr("Envoy takes 100us for 1ms"));
+  const Imported host =
+      import("envoy", "virtual_hosts:\n- name: shop\n  domains: ['*']\n  retry_policy: {retry_on: 5xx}\n");
+  EXPECT_EQ(contract_of(host, "shop").deadline, Duration::s(15));
+  EXPECT_THAT(to_string(host.warnings), HasSubstr("the 'timeout' of each route of this virtual host"));
   const Imported mute = import("envoy", "retry_on: 5xx\nretriable_status_codes: [429]\n");
   EXPECT_FALSE(contract_of(mute, "route").retry_on->contains(Status::http(429)));
   EXPECT_THAT(to_string(mute.warnings), HasSubstr("'retriable_status_codes' does nothing"));
