@@ -75,7 +75,7 @@ Result<ImportOutput> import_policies(const std::string& kind, const std::string&
       if (row.subject != policy.name) continue;
       held += row.verdict == "holds" ? 1 : 0;
       if (row.verdict == "fails" || row.verdict == "broken")
-        failed += fmt::format("\n  {}: {}", row.invariant, row.counterexample);
+        failed += fmt::format("\n  {} ({}): {}", row.invariant, row.level, row.counterexample);
     }
     output.told += fmt::format("checked {}: {} invariants hold{}{}\n", policy.name, held,
                                failed.empty() ? "" : ", these do not:", failed);

@@ -79,6 +79,7 @@ void read_policy_of(const Value& method_config, const Value& policy, const std::
   importing::Keys keys("proportional");
   keys.set("base", std::min(*initial, *most)).set("factor", *factor).set("cap", *most);
   keys.set("cap_kind", std::string("before_jitter")).set("ratio", 0.2);
+  keys.set("retry_after", std::string("exact"));
   keys.set("max_attempts", std::min<std::int64_t>(*attempts, 5)).set("retry_on", words);
   if (*attempts > 5)
     into.warnings.push_back({table.where("maxAttempts"),
@@ -153,7 +154,10 @@ Result<Imported> read_grpc(std::string_view text, const std::string& source) {
   if (result.policies.empty()) return failure(config->where, "no method has a 'retryPolicy'");
   const Where first = result.policies.front().where;
   result.warnings.push_back(
-      {first, "a server's pushback (grpc-retry-pushback-ms) replaces the delay; a policy cannot say so", ""});
+      {first,
+       "a server's pushback (grpc-retry-pushback-ms) replaces the delay, as retry_after = \"exact\" does; a "
+       "negative one ends the call, which a policy cannot say",
+       ""});
   result.warnings.push_back({first, "the delay is +-20 % as of August 2024; older clients draw it from 0 on",
                              "theirs is kind = \"full-jitter\" with the same base, factor and cap"});
   return result;

@@ -60,6 +60,7 @@ TEST(Importers, Grpc) {
   EXPECT_EQ(cart.jitter, (Jitter{JitterKind::proportional, 0.2, {}}));
   EXPECT_EQ(cart.max_attempts, 4);
   EXPECT_EQ(cart.deadline, Duration::s(30));
+  EXPECT_EQ(cart.retry_after, RetryAfterRule::exact);  // the server's pushback
   EXPECT_EQ(to_string(*cart.retry_on), "UNAVAILABLE RESOURCE_EXHAUSTED ABORTED");
   EXPECT_EQ(cart.budget->kind, BudgetKind::grpc_throttle);
   EXPECT_EQ(cart.budget->capacity, 10);
