@@ -17,8 +17,8 @@ inline constexpr std::int64_t most_attempts_a_second = 100'000;
 
 // Where many calls are under way they take turns, so that none of them comes to that number within minutes.
 // But all of them together show it: Haste is told of every attempt of a call that has made a few, and looks
-// from time to time how far the clock went. Calls that make more than an attempt in a microsecond, one with
-// another, are suspected; whether they would go on so is then asked of the policy.
+// from time to time how far the clock went. Calls that come to that number within a second, one with another,
+// are suspected; whether they would go on so is then asked of the policy.
 class Haste {
  public:
   static constexpr std::int64_t few = 32;  // attempts of a call that nobody counts
@@ -38,7 +38,7 @@ class Haste {
 
  private:
   static constexpr std::int64_t between_looks = 1 << 24;  // half a second of work or so
-  static constexpr double suspicious_ns = 1000;
+  static constexpr double suspicious_ns = 1e9 / most_attempts_a_second;
 
   std::int64_t told_ = 0;
   Instant last_look_;
@@ -49,7 +49,7 @@ struct Foreseen {
   Sending next;
   bool idempotent;
   Outcome failure;                 // with which its attempts end
-  Duration pace;                   // the time that one takes at most
+  Duration pace;                   // from one attempt to the next at most, the wait included
   Instant until;                   // so long they fail
   const std::byte *client, *call;  // its memory
   Rng rng;                         // of no other use
@@ -64,7 +64,11 @@ inline bool goes_on_for_ever(const AnyPolicy& policy, Foreseen f) {
   if (policy.call_bytes() > 0) std::memcpy(call.data(), f.call, policy.call_bytes());
   Sending& next = f.next;
   const Instant until = std::min(f.until, next.now + Duration::s(1));
+  // An attempt itself takes what its first waits leave of the pace.
+  constexpr std::int64_t first_waits = 64;
+  Duration waited;
   for (std::int64_t steps = 0; steps < most_attempts_a_second; ++steps) {
+    if (steps == first_waits) f.pace = std::max(Duration{}, f.pace - waited / first_waits);
     Decision decision =
         policy.gates() ? policy.before(client.data(), call.data(), next, f.rng) : Decision::wait(Duration{});
     if (decision.stops()) return false;
@@ -76,7 +80,9 @@ inline bool goes_on_for_ever(const AnyPolicy& policy, Foreseen f) {
       if (decision.stops()) return false;
       ++next.attempt;
     }
-    next.now = next.now + std::max(Duration{}, decision.delay());
+    const Duration wait = std::max(Duration{}, decision.delay());
+    next.now = next.now + wait;
+    if (steps < first_waits) waited = waited + wait;
     if (next.now >= until) return false;
   }
   return true;
