@@ -218,7 +218,8 @@ std::string to_json(const Baseline& baseline) {
                   Table{{"cells", {}, {{}, std::move(cells)}},
                         {"engine", {}, text(baseline.engine)},
                         {"random_streams_version", {}, {{}, baseline.random_streams}},
-                        {"schema", {}, text(schema)}}};
+                        {"schema", {}, text(schema)},
+                        {"suite", {}, text(baseline.suite)}}};
   return write_json(all) + "\n";
 }
 
@@ -237,6 +238,7 @@ Result<Baseline> parse_baseline(std::string_view text, const std::string& path) 
   baseline.engine = required(root, "engine");
   baseline.random_streams = root.integer("random_streams_version").value_or(0);
   if (!root.has("random_streams_version")) root.fail(root.where(), "'random_streams_version' is missing");
+  baseline.suite = root.text("suite").value_or("");
   if (!root.has("cells")) root.fail(root.where(), "'cells' is missing");
   for (Reader& table : root.tables("cells")) baseline.cells.push_back(read_cell(table));
   root.finish();
@@ -274,12 +276,12 @@ std::vector<std::string> differences(const Baseline& baseline, const StoredCell&
                               random_streams_version));
   compare_tables("scenario " + scenario.id, cell.scenario_table, definition_of(scenario), out);
   if (const std::string before = to_string(cell.seeds), after = to_string(seeds); before != after)
-    out.push_back(fmt::format("seeds: stored {}, now {}", before, after));
+    out.push_back(fmt::format("seeds on {}: stored {}, now {}", scenario.id, before, after));
   for (const Margin& margin : margins) {
     const Metric metric = *find_metric(margin.metric);
     const StoredMetric* stored = find(cell, margin.metric);
     if (stored == nullptr) {
-      out.push_back(fmt::format("metric {}: not stored, now asked for", margin.metric));
+      out.push_back(fmt::format("metric {} on {}: not stored, now asked for", margin.metric, scenario.id));
       continue;
     }
     if (stored->unit != metric.unit)

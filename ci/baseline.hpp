@@ -32,7 +32,8 @@ struct StoredCell {
 
 struct Baseline {
   std::string path;
-  std::string engine;  // version of the program that simulated it
+  std::string engine;      // version of the program that simulated it
+  std::string suite = {};  // whose policies; empty in a file of before this was stored
   std::int64_t random_streams = random_streams_version;
   std::vector<StoredCell> cells = {};
 };

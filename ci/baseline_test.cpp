@@ -165,12 +165,49 @@ TEST_F(BaselineFile, MissingIsNoSilentPass) { expect_blocked(ours("5s"), "there 
 
 TEST_F(BaselineFile, OtherSeedsAreNamedWithBothValues) {
   store_ours();
-  expect_blocked(ours("5s", "1..50"), "seeds: stored 1..40, now 1..50");
+  expect_blocked(ours("5s", "1..50"), "seeds on outage-then-limit: stored 1..40, now 1..50");
+}
+
+// The advice to write the file anew would take the other suite's samples away.
+TEST_F(BaselineFile, TheFileOfAnotherSuiteIsNotToBeReplaced) {
+  store_ours();
+  Suite other = ours("5s", "1..50");
+  EXPECT_THAT(run_gate(other, with_file())->report.notes,
+              Contains(HasSubstr("with --update-baseline, look at")));
+  other.name = "another";
+  const Report report = run_gate(other, with_file())->report;
+  EXPECT_THAT(report.notes, Contains(HasSubstr("was written for the suite 's', and this is 'another'")));
+  EXPECT_THAT(report.notes, testing::Not(Contains(HasSubstr("look at the file's diff"))));
+  edit("\"suite\": \"s\"", "\"suite\": \"\"");  // of before it was stored
+  EXPECT_THAT(run_gate(other, with_file())->report.notes, Contains(HasSubstr("look at the file's diff")));
+}
+
+// What is the same of several scenarios is said once, what is of one names it.
+TEST_F(BaselineFile, WhatDiffersIsSaidOnceAndOfItsScenario) {
+  const auto both = [](const std::string& seeds) {
+    return suite(fmt::format(R"([[compare]]
+baseline = "full-jitter"
+candidates = ["equal-jitter"]
+scenarios = ["outage-then-limit", "brownout"]
+seeds = "{}"
+metrics = {{ gave_up = "1" }}
+)",
+                             seeds));
+  };
+  ASSERT_TRUE(update_baseline(both("1..3"), with_file()));
+  EXPECT_THAT(run_gate(both("1..4"), with_file())->report.blocked,
+              ElementsAre(path_ + ": seeds on outage-then-limit: stored 1..3, now 1..4",
+                          path_ + ": seeds on brownout: stored 1..3, now 1..4"));
+  edit("\"random_streams_version\": 1", "\"random_streams_version\": 999");
+  const auto blocked = run_gate(both("1..3"), with_file())->report.blocked;
+  ASSERT_THAT(blocked, testing::SizeIs(1));
+  EXPECT_THAT(blocked[0], HasSubstr("random streams: stored version 999"));
 }
 
 TEST_F(BaselineFile, AMetricThatIsNotStoredIsNamed) {
   store_ours();
-  expect_blocked(ours("5s", "1..40", "gave_up = \"1\""), "metric gave_up: not stored, now asked for");
+  expect_blocked(ours("5s", "1..40", "gave_up = \"1\""),
+                 "metric gave_up on outage-then-limit: not stored, now asked for");
 }
 
 TEST_F(BaselineFile, AnotherUnitIsNamedWithBothValues) {

@@ -78,6 +78,13 @@ void CaseKeeper::add(const std::vector<retrygate::VerdictRow>& rows, const Shown
                                 {},
                                 found.unshrunk == found.shrunk ? "" : found.unshrunk,
                                 found.elsewhere});
+    // What was not asked is not mended.
+    const auto saved = saved_.of(row.subject);
+    if (row.verdict == Verdict::not_promised &&
+        std::any_of(saved.begin(), saved.end(), [&](const Token& token) { return token.invariant == id; }))
+      report_.notes.push_back(fmt::format(
+          "{}: the saved case of {} is kept: this is not promised now, and the case was not tried.",
+          shown.name, id));
     if (row.mended) {
       report_.notes.push_back(fmt::format("{}: the saved case of {} no longer fails and was removed ({}).",
                                           shown.name, id, to_string(*row.mended)));

@@ -61,7 +61,11 @@ std::optional<std::string> first_difference(const Cell& stored, const Cell& now,
 // The stored side of one scenario, or what forbids its use.
 std::optional<BaselineArm> stored_arm(const CompareTask& task, const Baseline& file, const Scenario& scenario,
                                       unsigned threads, Report& report) {
-  const auto block = [&](const std::string& why) { report.blocked.push_back(file.path + ": " + why); };
+  const auto block = [&](const std::string& why) {
+    const std::string line = file.path + ": " + why;
+    const bool told = std::find(report.blocked.begin(), report.blocked.end(), line) != report.blocked.end();
+    if (!told) report.blocked.push_back(line);
+  };
   const StoredCell* cell = find_cell(file, scenario, task.baseline.name, task.seeds);
   if (cell == nullptr) {
     block(fmt::format("no samples of {} on {} are stored", task.baseline.name, scenario.id));
@@ -289,14 +293,13 @@ Result<std::optional<Comparison>> begin(const CompareTask& task, const Baseline*
   Comparison c{task, {}, {task.baseline}, {}};
   c.policies.insert(c.policies.end(), task.candidates.begin(), task.candidates.end());
   for (const Margin& margin : task.margins) c.table.metrics.push_back(margin.metric);
-  const std::size_t blocked = report.blocked.size();
   for (const Scenario& scenario : task.scenarios) {
     if (stored == nullptr)
       c.arms.push_back({task.baseline.name, task.baseline.policy, {}, false});
     else if (auto arm = stored_arm(task, *stored, scenario, threads, report))
       c.arms.push_back(std::move(*arm));
   }
-  if (report.blocked.size() > blocked) return std::optional<Comparison>();
+  if (c.arms.size() < task.scenarios.size()) return std::optional<Comparison>();
   if (stored == nullptr) {
     const AnyPolicy& baseline = task.baseline.policy;
     const auto before = lines_of(to_string(baseline), describe(baseline.contract()));

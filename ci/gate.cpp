@@ -215,10 +215,18 @@ Result<void> compare_all(const Suite& suite, const GateOptions& options, GateRun
   }
   if (auto done = add_storms(tasks, stored ? &*stored : nullptr, report); !done) return done;
   if (!report.blocked.empty()) {
-    report.notes.push_back(
-        "To have a baseline that can be compared, go to the commit whose policy is the baseline (usually the "
-        "main branch), run the same command there with --update-baseline, look at the file's diff and commit "
-        "it.");
+    if (stored && !stored->suite.empty() && stored->suite != suite.name)
+      report.notes.push_back(fmt::format(
+          "{} was written for the suite '{}', and this is '{}': give the file of this suite. With "
+          "--update-baseline this one would take the place of the other's samples.",
+          options.baseline, stored->suite, suite.name));
+    else
+      report.notes.push_back(
+          "To have a baseline that can be compared, go to the commit whose policy is the baseline (usually "
+          "the "
+          "main branch), run the same command there with --update-baseline, look at the file's diff and "
+          "commit "
+          "it.");
   }
   return {};
 }
@@ -399,6 +407,7 @@ Result<GateRun> run_gate(const Suite& suite, const GateOptions& options) {
 
 Result<std::string> update_baseline(const Suite& suite, const GateOptions& options) {
   Baseline baseline{options.baseline, std::string(version())};
+  baseline.suite = suite.name;
   for (const CompareTask& task : suite.compare) {
     std::vector<std::string> ids;
     for (const Margin& margin : task.margins) ids.push_back(margin.metric);

@@ -15,12 +15,6 @@ std::string warning(const Error& e) {
                      e.hint.empty() ? "" : fmt::format("  hint: {}\n", e.hint));
 }
 
-void sort_by_place(Errors& all) {
-  std::stable_sort(all.begin(), all.end(), [](const Error& a, const Error& b) {
-    return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
-  });
-}
-
 // The policies as they read back from what is written. What contradicts itself in our terms is said of the
 // settings that it is made from.
 Result<std::vector<NamedPolicy>> read_back(const Imported& imported, const std::string& toml) {
@@ -57,13 +51,9 @@ Result<ImportOutput> import_policies(const std::string& kind, const std::string&
   const auto text = read_input(path);
   if (!text) return tl::unexpected(text.error());
   auto imported = importer->read(*text, path);
-  if (!imported) {
-    sort_by_place(imported.error());
-    return tl::unexpected(std::move(imported.error()));
-  }
-  sort_by_place(imported->warnings);
+  if (!imported) return tl::unexpected(by_place(std::move(imported.error())));
   ImportOutput output{to_toml(*imported), {}, ExitCode::pass};
-  for (const Error& e : imported->warnings) output.told += warning(e);
+  for (const Error& e : by_place(imported->warnings)) output.told += warning(e);
   const auto policies = read_back(*imported, output.toml);
   if (!policies) return tl::unexpected(policies.error());
   const auto report = check_policies(*policies, {});

@@ -75,6 +75,20 @@ std::string number(const ComparisonRow& row, double value) {
 
 }  // namespace
 
+std::string sentence_about(const Report& report, const ComparisonRow& row) {
+  bool other_scenario = false, other_params = false, other_baseline = false;
+  for (const ComparisonRow& one : report.comparisons) {
+    other_scenario |= one.scenario != row.scenario;
+    other_params |= one.scenario == row.scenario && one.params != row.params;
+    other_baseline |= one.candidate == row.candidate && one.metric == row.metric &&
+                      world_of(one) == world_of(row) && one.baseline != row.baseline;
+  }
+  const std::string world = other_params ? world_of(row) : row.scenario;
+  return fmt::format("{} {}{}{}", row.candidate, row.metric,
+                     other_scenario || other_params ? " on " + world : "",
+                     other_baseline ? " against " + row.baseline : "");
+}
+
 std::string effect_text(const ComparisonRow& row, std::optional<double> value) {
   return value ? number(row, *value) + unit_of(row) : "-";
 }

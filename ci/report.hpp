@@ -192,6 +192,11 @@ std::string world_of(const Row& row) {
   return world_of(row.scenario, row.params);
 }
 
+// Who and what a sentence is about, so that no other sentence of the report begins like it: "ours gave_up",
+// with the scenario and the baseline where the report has several: "ours gave_up on brownout against
+// full-jitter".
+std::string sentence_about(const Report&, const ComparisonRow&);
+
 // "failed" parts of a report, shared by the reporters.
 bool is_bad(const VerdictRow&);
 // Does it make the run fail? A failed SHOULD does when it is asked to (--strict).

@@ -44,6 +44,28 @@ std::size_t widest(const std::string& text) {
   return most;
 }
 
+// In a report of several scenarios no two sentences begin alike.
+TEST(Report, SentencesNameWhatTheyAreAbout) {
+  Report report = sample();
+  report.comparisons[0].candidate = "ours";
+  EXPECT_EQ(sentence_about(report, report.comparisons[0]), "ours gave_up");
+  report.comparisons.push_back(report.comparisons[0]);
+  report.comparisons[1].scenario = "brownout";
+  report.comparisons.push_back(report.comparisons[1]);
+  report.comparisons[2].params = {"clients=7"};
+  const std::string text = reporters().find("text")->render(report);
+  const std::string markdown = reporters().find("markdown")->render(report);
+  for (const std::string about :
+       {" on outage-then-limit: It", " on brownout: It", " on brownout (clients=7): It"}) {
+    EXPECT_NE(text.find("ours gave_up" + about), std::string::npos) << text;
+    EXPECT_NE(markdown.find("gave&#95;up" + about), std::string::npos) << markdown;
+  }
+  report.comparisons.resize(2);
+  report.comparisons[1] = report.comparisons[0];
+  report.comparisons[1].baseline = "fixed";
+  EXPECT_EQ(sentence_about(report, report.comparisons[1]), "ours gave_up against fixed");
+}
+
 TEST(Report, TextStaysWithinEightyColumnsAndEndsWithTheVerdict) {
   Report report = sample();
   const std::string wide = std::string(30, 'a') + " " + std::string(160, 'b') + " " + std::string(30, 'c');

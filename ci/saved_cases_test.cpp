@@ -94,6 +94,36 @@ TEST_F(Saved, WhatIsMendedIsSaidAndRemoved) {
   ASSERT_THAT(SavedCases::read(path_)->of("fixed"), SizeIs(1));
 }
 
+// Without its contract a program promises no cap: that mends nothing.
+TEST_F(Saved, WhatIsNotPromisedNowIsKept) {
+  const auto& folder = scratch_.path();
+  write(folder / "contract.toml", "cap = \"400ms\"\n");
+  write(folder / "mine.sh", R"(read -r hello; echo '{"retrygate-policy":1}'
+while read -r l; do id=${l#*:}; id=${id%%,*}
+case $l in *'"status":2'*) echo "{\"id\":$id,\"stop\":\"success\"}";;
+*) echo "{\"id\":$id,\"wait_ns\":500000000}";; esac; done
+)");
+  const std::string check = "retrygate check 'exec:sh mine.sh' --cases 10 --only cap-respected";
+  const auto saved = [&] {
+    return SavedCases::read(folder / ".retrygate/cases.json")->of("exec:sh mine.sh");
+  };
+  EXPECT_EQ(run(check + " --contract contract.toml", folder).code, 1);
+  ASSERT_THAT(saved(), SizeIs(1));
+  const Ran bare = run(check, folder);
+  EXPECT_EQ(bare.code, 0) << bare.out << bare.err;
+  EXPECT_THAT(replaced(bare.out, "\n", " "), HasSubstr("the saved case of cap-respected is kept: this is not "
+                                                       "promised now"));
+  EXPECT_THAT(saved(), SizeIs(1));
+  // The same with a policy of ours.
+  NamedPolicy policy = above_its_cap();
+  checked(policy, path_);
+  const std::string name = policy.reference;
+  policy = *find_policy("immediate", {"test", 0, 0});
+  policy.name = policy.reference = name;
+  EXPECT_THAT(checked(policy, path_).notes, ElementsAre(HasSubstr("is kept: this is not promised now")));
+  EXPECT_THAT(SavedCases::read(path_)->of(name), SizeIs(1));
+}
+
 TEST_F(Saved, ATokenRepeatsTheFailureAlone) {
   const NamedPolicy policy = above_its_cap();
   const VerdictRow failed = checked(policy, "").verdicts.at(0);

@@ -96,11 +96,10 @@ class SuiteReader {
       if (subject.starts_with(program_prefix)) {
         task.programs.push_back(subject);
         task.places[subject] = where;
-        names.push_back(subject);
       } else if (auto found = policy(subject, where)) {
-        names.push_back(found->name);
         task.subjects.push_back(std::move(*found));
       }
+      names.push_back(subject);
     }
     for (const auto& [trace, where] : once(table, "traces")) {
       task.places[trace] = where;
@@ -112,7 +111,7 @@ class SuiteReader {
                  "for example subjects = [\"full-jitter\"]");
     for (const char* key : {"subjects", "traces", "invariants"}) not_empty(table, key);
     task.contract = contract(table);
-    if (task.contract && task.programs.empty() && task.traces.empty())
+    if (task.contract && !task.subjects.empty() && task.programs.empty() && task.traces.empty())
       table.fail("contract", "the policies of this [[check]] state contracts of their own",
                  "'contract' is for exec:CMD and for traces");
     task.invariants = table.texts("invariants");
@@ -483,7 +482,7 @@ Result<Suite> read_suite(const Value& file, const std::string& path) {
   if (suite.compare.empty() && suite.check.empty() && complaints.empty())
     root.fail(root.where(), "this suite has nothing to do", "give it a [[compare]] or a [[check]]");
   root.finish();
-  if (!complaints.empty()) return tl::unexpected(std::move(complaints));
+  if (!complaints.empty()) return tl::unexpected(by_place(std::move(complaints)));
   return suite;
 }
 

@@ -61,6 +61,39 @@ metrics = { requests = "10%" }
   EXPECT_NE(wrong.find("clint"), std::string::npos) << wrong;
 }
 
+// A policy that is compared, checked and waived: its mistakes are told once, in the order of the file, those
+// beside an unknown kind too, and nothing that merely follows from them.
+TEST(SuiteParts, EachMistakeOfAPolicyIsToldOnce) {
+  const std::string rest = std::string(comparison) + R"(scenarios = ["outage-then-limit"]
+metrics = { requests = "10%" }
+[[compare]]
+baseline = "fixed"
+candidates = ["ours"]
+scenarios = ["outage-then-limit"]
+metrics = { requests = "10%" }
+[[check]]
+subjects = ["ours"]
+waivers = [{ subject = "ours", invariant = "cap-respected", reason = "known", until = "2027-01-31" }]
+[policy.ours]
+)";
+  const auto places = [&](const std::string& table) {
+    const auto suite = read(rest + table);
+    std::vector<std::string> all;
+    if (!suite) {
+      for (const Error& error : suite.error())
+        all.push_back(to_string(error.where) + " " + error.message.substr(0, error.message.find(',')));
+    }
+    return all;
+  };
+  const std::vector<std::string> others = {
+      "s.toml:16:1 unknown key 'bse'", "s.toml:17:7 'cap': '10 sec' is not a duration: unknown unit 'sec'"};
+  EXPECT_EQ(places("kind = \"full-jiter\"\nbse = \"200ms\"\ncap = \"10 sec\"\n"),
+            (std::vector<std::string>{"s.toml:15:8 unknown policy 'full-jiter'", others[0], others[1]}));
+  EXPECT_EQ(places("kind = \"full-jitter\"\nbse = \"200ms\"\ncap = \"10 sec\"\n"), others);
+  EXPECT_EQ(places("kind = \"another\"\nbse = \"200ms\"\n"),
+            std::vector<std::string>{"s.toml:15:8 unknown policy 'another'"});
+}
+
 TEST(SuiteParts, AQuestionByItsName) {
   const std::string rest = "scenarios = [\"outage-then-limit\"]\nmetrics = { requests = \"10%\" }\n";
   EXPECT_EQ(read(std::string(comparison) + rest)->compare[0].asking, stats::Asking::not_worse);

@@ -89,10 +89,19 @@ Result<NamedPolicy> make_from_table(std::string name, Value table) {
   if (!complaints.empty()) return tl::unexpected(std::move(complaints));
   if (*kind == program_preset().id) return make_program_from_table(std::move(name), table);
   const Preset* preset = presets().find(*kind);
-  if (preset == nullptr) return tl::unexpected(unknown_policy(*kind, reader.where("kind")));
+  Errors unknown;
+  if (preset == nullptr) {
+    // Its other mistakes are told as well, if one can guess what was meant.
+    unknown = unknown_policy(*kind, reader.where("kind"));
+    preset = presets().find(nearest(*kind, presets().ids()));
+    if (preset == nullptr) return tl::unexpected(std::move(unknown));
+  }
   Table& members = std::get<Table>(table.data);
   std::erase_if(members, [](const Member& m) { return m.key == "kind"; });
-  return make(std::move(name), *preset, table, table.where);
+  auto made = make(std::move(name), *preset, table, table.where);
+  if (unknown.empty()) return made;
+  if (!made) unknown.insert(unknown.end(), made.error().begin(), made.error().end());
+  return tl::unexpected(std::move(unknown));
 }
 
 const Value* member(const Value& table, std::string_view key) {

@@ -102,7 +102,7 @@ VerdictRow check_one(const Invariant& invariant, const Subject& subject, const O
     if (row.verdict >= Verdict::deviates) return row;
   }
   VerdictRow row = verdict_of(invariant, subject, options, {});
-  if (row.verdict < Verdict::deviates) row.mended = std::move(mended);
+  if (row.verdict == Verdict::holds) row.mended = std::move(mended);
   return row;
 }
 

@@ -1038,7 +1038,7 @@ tl::expected<OutsideResult, ProtocolFault> check_program(const std::string& name
       row = std::move(saved);
     }
     for (const Token& token : mended) {
-      if (token.invariant == row.invariant->id && row.verdict < Verdict::deviates) row.mended = token;
+      if (token.invariant == row.invariant->id && row.verdict == Verdict::holds) row.mended = token;
     }
   }
   return result;

@@ -124,7 +124,7 @@ std::string comparisons_tables(const Report& report) {
                           plain(row.candidate), plain(row.metric), mean_text(row.baseline_mean),
                           mean_text(row.candidate_mean), effect_text(row, row.effect), interval_text(row),
                           plain(row.margin), changed(row) ? "changed" : plain(row.verdict)));
-    sentences.add(fmt::format("- {} {}: {}\n", plain(row.candidate), plain(row.metric), brief(row.headline)));
+    sentences.add(fmt::format("- {}: {}\n", plain(sentence_about(report, row)), brief(row.headline)));
   }
   constexpr std::size_t at_once = 50;
   return "\n| scenario | candidate | metric | baseline | candidate | effect | 90 % interval | margin | "

@@ -189,7 +189,7 @@ std::string comparisons_lines(const Report& report) {
   }
   std::string sentences;
   for (const ComparisonRow& row : report.comparisons)
-    sentences += wrapped(fmt::format("{} {}: {}", row.candidate, row.metric, row.headline), 2);
+    sentences += wrapped(fmt::format("{}: {}", sentence_about(report, row), row.headline), 2);
   return out + (sentences.empty() ? "" : "\nIn words\n" + sentences);
 }
 

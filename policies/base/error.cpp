@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <tuple>
 
 namespace retrygate {
 
@@ -14,6 +15,18 @@ std::string to_string(const Where& where) {
   if (where.line == 0) return where.file;
   if (where.column == 0) return fmt::format("{}:{}", where.file, where.line);
   return fmt::format("{}:{}:{}", where.file, where.line, where.column);
+}
+
+Errors by_place(Errors all) {
+  Errors once;
+  for (Error& error : all) {
+    if (std::find(once.begin(), once.end(), error) == once.end()) once.push_back(std::move(error));
+  }
+  std::stable_sort(once.begin(), once.end(), [](const Error& a, const Error& b) {
+    return std::tie(a.where.file, a.where.line, a.where.column) <
+           std::tie(b.where.file, b.where.line, b.where.column);
+  });
+  return once;
 }
 
 std::string inert(std::string_view text) {

@@ -41,6 +41,9 @@ std::string to_string(const Errors&);  // each ends with a newline; beyond 100 o
 // anywhere, Azure ##vso[, TeamCity ##teamcity[. All else stays as it is.
 std::string inert(std::string_view text);
 
+// In the order in which they stand, file by file, and what was met on two ways once.
+Errors by_place(Errors);
+
 inline tl::unexpected<Errors> failure(Where where, std::string message, std::string hint = {}) {
   return tl::unexpected(Errors{Error{std::move(where), std::move(message), std::move(hint)}});
 }

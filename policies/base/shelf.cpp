@@ -22,7 +22,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
+std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
   std::string_view best;
   std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
@@ -35,6 +35,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
       best = candidate;
     }
   }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
+  const std::string_view best = nearest(word, candidates);
   return best.empty() ? std::string() : ", did you mean '" + std::string(best) + "'?";
 }
 

@@ -10,6 +10,8 @@ namespace retrygate {
 
 // ", did you mean 'full-jitter'?" or an empty text: the candidate nearest to `word` by edit distance,
 // if it is near enough to be a slip of the fingers.
+// The candidate that may have been meant, or nothing.
+std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates);
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
 // Entry has a member `id` (text). Filled by the files of a folder, see ci/cmake/shelf.cmake.
