@@ -301,6 +301,24 @@ TEST_F(Cli, ALargeFleetThatHoldsTimeStillIsRefusedEarly) {
   }
 }
 
+TEST_F(Cli, AGrowthIsShownWhereThereIsRoomForIt) {
+  const std::string over =
+      "compare --baseline fixed --candidate equal-jitter --scenario outage-then-limit --metric requests "
+      "--over clients=2,3 --seeds 1..3 --format ";
+  for (const char* format : {"text", "json", "html", "markdown"}) {
+    const Ran ran = cli(over + format + " --out grown");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("equal-jitter"), HasSubstr("requests")));
+  }
+  for (const char* name : {"growth.txt", "growth.json", "growth.html", "growth.md"})
+    EXPECT_TRUE(std::filesystem::exists(path(std::string("grown/") + name))) << name;
+  EXPECT_THAT(cli(over + "markdown").out,
+              HasSubstr("| clients | baseline | candidate | effect | 95 % interval |"));
+  for (const std::string format : {"junit", "sarif", "github"})
+    expect_refused(over + format, {"--format", format + " has room for what is judged alone",
+                                   "known with --over: text, json, html, markdown"});
+}
+
 TEST_F(Cli, ASignalLeavesNoHalfFile) {
   ASSERT_EQ(cli("gate --out whole").code, 0);
   std::map<std::string, std::string> whole;

@@ -141,7 +141,8 @@ std::vector<CheckBlock> check_blocks(const Report& report) {
 }
 
 std::string share_text(std::optional<double> share) {
-  return share ? fmt::format("{:+.1f} %", 100 * *share) : "-";
+  if (!share) return "-";
+  return *share < 9 ? fmt::format("{:+.1f} %", 100 * *share) : "x" + mean_text(1 + *share);
 }
 
 std::string p_text(double p) { return p < 1e-9 ? "p < 1e-9" : fmt::format("p = {:.2g}", p); }

@@ -226,7 +226,8 @@ struct CheckBlock {
   std::vector<const VerdictRow*> rows;  // of one subject and one verdict; several have the same finding
 };
 std::vector<CheckBlock> check_blocks(const Report&);
-std::string share_text(std::optional<double> share);  // "+6.2 %"; "-" when there is none
+// "+6.2 %", and "x117000" from ten times as much on; "-" when there is none.
+std::string share_text(std::optional<double> share);
 // "p = 0.031"; "p < 1e-9" where the digits would only distract, and never "p = 0".
 std::string p_text(double p);
 // Four significant digits, but a thousand and more to the unit, without an exponent; "-" when there is none.

@@ -89,6 +89,12 @@ TEST(Report, TextStaysWithinEightyColumnsAndEndsWithTheVerdict) {
 // Columns stand below each other whatever the names and units; what is too wide for one line has two.
 TEST(Report, MeansAreReadWithoutAnExponent) {
   EXPECT_EQ(mean_text(std::nullopt), "-");
+  EXPECT_EQ(share_text(0.0625), "+6.2 %");
+  EXPECT_EQ(share_text(-1), "-100.0 %");
+  EXPECT_EQ(share_text(8.99), "+899.0 %");
+  EXPECT_EQ(share_text(9), "x10");
+  EXPECT_EQ(share_text(117074), "x117075");
+  EXPECT_EQ(share_text(std::nullopt), "-");
   EXPECT_EQ(mean_text(4.76512), "4.765");
   EXPECT_EQ(mean_text(1198.76), "1199");
   EXPECT_EQ(mean_text(-14318.4), "-14318");

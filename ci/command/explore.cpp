@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "ci/json_io.hpp"
@@ -37,12 +38,12 @@ ExitCode show_result(const std::vector<Form>& forms, const std::string& format, 
   return ExitCode::pass;
 }
 
-std::string page(const GrowthReport& growth, const std::string& command) {
+Report report_of(const GrowthReport& growth, const std::string& command) {
   Report report;
   report.run = {std::string(version()), "compare", {}, {}, command};
   report.provenance = {std::string(commit()), random_streams_version, {}, {}};
   report.growth = growth_rows(growth);
-  return reporters().find("html")->render(report);
+  return report;
 }
 
 }  // namespace
@@ -63,14 +64,20 @@ ExitCode compare_growth(GrowthRequest request, const GrowthOptions& options,
       errors.push_back({margin.where, fmt::format("a margin ({}) is judged at one size only", margin.text),
                         "leave it out with --over"});
   }
-  if (options.format != "text" && options.format != "json" && options.format != "html")
-    errors.push_back({{"--format", 1, 1}, "--over is shown as text, json or html", ""});
+  constexpr std::string_view shown[] = {"text", "json", "html", "markdown"};
+  if (std::find(std::begin(shown), std::end(shown), options.format) == std::end(shown))
+    errors.push_back(
+        {{"--format", 1, 1},
+         fmt::format("{} has room for what is judged alone, and --over judges nothing", options.format),
+         fmt::format("known with --over: {}", fmt::join(shown, ", "))});
   if (!errors.empty()) return refuse(errors);
   const auto report = grow(request);
   if (!report) return refuse(report.error());
-  return show_result({{"text", ".txt", growth_text(growth_rows(*report))},
+  const Report all = report_of(*report, options.command);
+  return show_result({{"text", ".txt", growth_text(all.growth)},
                       {"json", ".json", growth_json(*report)},
-                      {"html", ".html", page(*report, options.command)}},
+                      {"html", ".html", reporters().find("html")->render(all)},
+                      {"markdown", ".md", reporters().find("markdown")->render(all)}},
                      options.format, options.out, "growth");
 }
 
