@@ -9,6 +9,7 @@
 #include <set>
 
 #include "policies/base/testing.hpp"
+#include "policies/named.hpp"
 #include "properties/check.hpp"
 #include "properties/header.hpp"
 #include "properties/mutants/mutant.hpp"
@@ -232,6 +233,20 @@ TEST(Inventions, FaultsAreFound) {
          return D::wait(ceil_of(a.number));
        },
        "deadline-respected"},
+      {"whatever comes with a header is repeated", only({500, 503}),
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         const Status s = a.outcome.status;
+         if (!good(a) && s != Status::http(500) && s != Status::http(503) && !a.outcome.retry_after)
+           return D::stop(Stop::not_retryable);
+         return plain(a);
+       },
+       "only-retryable"},
+      {"what may not be repeated is repeated when the server says when", safe,
+       [](Notes&, Notes&, const Attempt& a, Rng&) {
+         if (!good(a) && !a.idempotent && !a.outcome.retry_after) return D::stop(Stop::not_retryable);
+         return plain(a);
+       },
+       "no-unsafe-repeat"},
       {"a header on top of the own delay", heeding(RetryAfterRule::exact, Duration::s(60 * 2)),
        [](Notes&, Notes&, const Attempt& a, Rng&) {
          if (asked_of(a) > Duration::s(60 * 2)) return D::stop(Stop::deadline);
@@ -489,6 +504,42 @@ TEST(Inventions, ASuccessOfAnyKindIsTold) {
   };
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     EXPECT_TRUE(accused(eight(JitterKind::none), accepted_is_a_failure, seed).contains("survives")) << seed;
+}
+
+// Policies of ours that promise something else than what they do.
+TEST(Inventions, BudgetsAndBreakersThatAreAlmostRight) {
+  struct Almost {
+    const char *what, *does, *promises, *killer;
+  };
+  const std::vector<Almost> all{
+      {"a breaker that is open for 29 s in place of 30", "breaker = { failures = 5, open_for = \"29s\" }",
+       "breaker = { failures = 5, open_for = \"30s\" }", "breaker-states"},
+      {"a breaker that is open for 31 s in place of 30", "breaker = { failures = 5, open_for = \"31s\" }",
+       "breaker = { failures = 5, open_for = \"30s\" }", "breaker-states"},
+      {"a ratio without its reserve", "budget = { kind = \"ratio\", ratio = 0.2, window = \"10s\" }",
+       "budget = { kind = \"ratio\", ratio = 0.2, window = \"10s\", reserve_per_s = 5 }", "budget-conserved"},
+      {"a timeout that costs no more", "budget = { kind = \"aws-quota\", capacity = 50, cost = 5 }",
+       "budget = { kind = \"aws-quota\", capacity = 50, cost = 5, timeout_cost = 10 }", "budget-conserved"},
+      {"a timeout that costs twice as much as it should",
+       "budget = { kind = \"aws-quota\", capacity = 50, cost = 5, timeout_cost = 20 }",
+       "budget = { kind = \"aws-quota\", capacity = 50, cost = 5, timeout_cost = 10 }", "budget-conserved"},
+  };
+  const auto guarded = [](const std::string& guard) {
+    const auto file = parse_toml("kind = \"fixed\"\nbase = \"100ms\"\nmax_attempts = 9\n" + guard, "test");
+    if (!file) throw std::runtime_error(to_string(file.error()));
+    const auto named = read_policy("guarded", *file);
+    if (!named) throw std::runtime_error(to_string(named.error()));
+    return named->policy;
+  };
+  for (const Almost& a : all) {
+    for (std::uint64_t seed = 1; seed <= (sanitized ? 2U : 10U); ++seed) {
+      Subject subject = subject_of("almost", guarded(a.does));
+      const Options options{.seed = Seed{seed}, .only = {a.killer}};
+      EXPECT_EQ(check(subject, options).at(0).verdict, Verdict::holds) << a.does << ", seed " << seed;
+      subject.contract = guarded(a.promises).contract();
+      EXPECT_EQ(check(subject, options).at(0).verdict, Verdict::fails) << a.what << ", seed " << seed;
+    }
+  }
 }
 
 // Of the commands of a sequence those are left that it takes, whatever stood between them.

@@ -201,6 +201,8 @@ class Search {
       ++failed;
       attempts.insert(failed_attempt_);
     }
+    // A subject that remembers what it was asked before fails but once.
+    if (failed == 0) return fmt::format("none of {} cases fails when it is asked again", trial_.cases);
     std::string text = fmt::format("{} of {} cases fail", failed, trial_.cases);
     if (blame_ == Blame::attempt)
       text += fmt::format(", after attempts {}", ranges({attempts.begin(), attempts.end()}, 6));

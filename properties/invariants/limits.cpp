@@ -58,10 +58,11 @@ Finding attempts_exact(const Subject& subject, const Trial& trial) {
         }
         if (!end.decision.stops()) {
           if (end.attempt < most || done.raised) return {};
-          const std::string with =
-              with_header.empty() ? "" : fmt::format(", with Retry-After at {},", ranges(with_header, 6));
+          const std::string with = with_header.empty()
+                                       ? (any_kind ? "," : "")
+                                       : fmt::format(", with Retry-After at {},", ranges(with_header, 6));
           return fmt::format("attempt {}{}{} is not the last, although {} are promised in all", end.attempt,
-                             any_kind ? ", after failures of one kind or several," : "", with, most);
+                             any_kind ? ", after failures of one kind or several" : "", with, most);
         }
         const Stop why = end.decision.why();
         refuses = refuses || why == Stop::not_retryable;

@@ -44,15 +44,25 @@ std::optional<Step> answer(const Subject& subject, const Case& c, const Told& to
   return done.steps.back();
 }
 
+// The end of an attempt, beside which servers send a header now and then: that is no leave to repeat it.
+Outcome ending(const Case& c, Status status) {
+  if (status.kind() != Status::Kind::http || pick(c, 5, 3) != 1) return {status};
+  return {status, Duration::s(1), "1"};
+}
+std::string to_text(const Outcome& o) {
+  return to_string(o.status) + (o.retry_after ? " and Retry-After '1'" : "");
+}
+
 Finding only_retryable(const Subject& subject, const Trial& trial) {
   const auto statuses = chosen(subject.contract, false);
   return search(trial, [&](const Case& c) {
     return unless_raised([&]() -> Complaint {
       const Status status = statuses[pick(c, 0, statuses.size())];
-      const auto a = answer(subject, c, {{status}});
+      const Outcome end = ending(c, status);
+      const auto a = answer(subject, c, {end});
       if (!a || a->decision.stops()) return {};
-      return fmt::format("attempt {} ended with {}, which is not to be retried: {}", a->attempt,
-                         to_string(status), to_string(a->decision));
+      return fmt::format("attempt {} ended with {}, which is not to be retried: {}", a->attempt, to_text(end),
+                         to_string(a->decision));
     });
   });
 }
@@ -88,14 +98,15 @@ Finding no_unsafe_repeat(const Subject& subject, const Trial& trial) {
       const Status status = statuses[pick(c, 0, statuses.size())];
       // At once, or after an attempt that never left and may be made again.
       const std::int64_t at = 1 + static_cast<std::int64_t>(pick(c, 1, 2));
+      const Outcome end = ending(c, status);
       const Status harmless = Status::transport(TransportError::connect_refused);
       const Walk done =
           drive(subject, c, at,
-                {[&](std::int64_t n, Instant) { return Scripted{{n < at ? harmless : status}}; }, false});
+                {[&](std::int64_t n, Instant) { return Scripted{n < at ? Outcome{harmless} : end}; }, false});
       const Step* repeated = done.wait_after(at);
       if (repeated == nullptr) return {};
-      return fmt::format("attempt {} of a request that is not idempotent ended with {}: {}", at,
-                         to_string(status), to_string(repeated->decision));
+      return fmt::format("attempt {} of a request that is not idempotent ended with {}: {}", at, to_text(end),
+                         to_string(repeated->decision));
     });
   });
 }

@@ -29,6 +29,7 @@ struct Model {
   // The gate has refused a retry: its call is over, and has failed.
   virtual void refused(Instant) {}
   virtual Complaint decided(Instant now, const Decision&) = 0;  // after a failure
+  bool timed_out = false;                                       // how the last attempt that failed did
 };
 
 // An adaptive rate is cut by answers that ask for less, and by no other failure.
@@ -59,22 +60,27 @@ class Run final : public Sequence {
     constexpr std::array<int, Command::choices> bursts{1, 3, 20, 130};
     const int times = bursts.at(command.how);
     if (command.kind < 3) {
-      told_.push_back(times == 1 ? "a call whose first attempt fails"
-                                 : fmt::format("a call whose first {} attempts fail", times));
-      return call(times);
+      // One that is open lets somebody try.
+      if (subject_.contract.breaker && command.also == 1) pass(2);
+      const bool times_out = command.also == 2 && timeouts_cost_more();
+      told_.push_back(
+          times == 1
+              ? fmt::format("a call whose first attempt {}", times_out ? "times out" : "fails")
+              : fmt::format("a call whose first {} attempts {}", times, times_out ? "time out" : "fail"));
+      return call(times, times_out ? timeout : failure_);
     }
     if (command.kind == 3) {
       told_.push_back(times == 1 ? "a call that succeeds"
                                  : fmt::format("{} calls that succeed, one after another", times));
       for (int k = 0; k < times; ++k) {
-        auto wrong = call(0);
+        auto wrong = call(0, failure_);
         if (wrong && times > 1) return fmt::format("in call {} of these, {}", k + 1, *wrong);
         if (wrong) return wrong;
       }
       return {};
     }
     if (command.kind == 4) {
-      pass(command.how);
+      pass(command.how == 1 && command.also == 1 ? almost_open_for : command.how);
       return {};
     }
     if (!subject_.contract.breaker) return storm();
@@ -86,11 +92,13 @@ class Run final : public Sequence {
     over = fails || subject_.contract.breaker->failure_ratio > 0;
     return {};
   }
+  static constexpr std::size_t almost_open_for = 4;
   void pass(std::size_t how_long) {
     const Duration open_for =
         subject_.contract.breaker ? subject_.contract.breaker->open_for : Duration::s(1);
-    const std::array<Duration, 4> lengths{Duration::us(1'013), open_for / 2, open_for + Duration::us(7'013),
-                                          Duration::s(1'000)};
+    const Duration almost = std::max(open_for / 2, open_for - Duration::us(7'013));
+    const std::array<Duration, 5> lengths{Duration::us(1'013), open_for / 2, open_for + Duration::us(7'013),
+                                          Duration::s(1'000), almost};
     now_ = now_ + lengths.at(how_long);
     told_.push_back("a pause of " + to_string(lengths.at(how_long)));
   }
@@ -187,6 +195,7 @@ class Run final : public Sequence {
     if (over) return {};
     const Decision decision = one.call.tell(one.attempt, now_, {{failure_}});
     note(decision);
+    model_->timed_out = failure_ == timeout;
     over = decision.stops() || one.attempt == attempts;
     if (auto wrong = model_->ended(one.attempt, now_, false, decision.stops())) return wrong;
     if (auto wrong = model_->decided(now_, decision)) return wrong;
@@ -196,8 +205,14 @@ class Run final : public Sequence {
   }
   void note(const Decision& d) { refused_ = refused_ || (d.stops() && d.why() == reason_); }
 
+  static constexpr Status timeout = Status::transport(TransportError::timeout);
+  bool timeouts_cost_more() const {
+    const auto& [budget, on] = std::tie(subject_.contract.budget, subject_.contract.retry_on);
+    return budget && budget->kind == BudgetKind::aws_quota && (!on || on->contains(timeout));
+  }
+
   // A call whose first `failures` attempts fail.
-  Complaint call(int failures) {
+  Complaint call(int failures, Status failure) {
     Case c = case_;
     c.call = ++calls_;
     c.started = now_.since_start;
@@ -211,8 +226,9 @@ class Run final : public Sequence {
       }
       now_ = now_ + Duration::ms(1);
       const bool success = n > failures;
-      const Decision decision = call.tell(n, now_, {{success ? Status::http(200) : failure_}});
+      const Decision decision = call.tell(n, now_, {{success ? Status::http(200) : failure}});
       note(decision);
+      if (!success) model_->timed_out = failure == timeout;
       const bool over = success || decision.stops();
       if (auto wrong = model_->ended(n, now_, success, over)) return wrong;
       if (!success) {
@@ -269,16 +285,20 @@ struct Tokens {
       left = std::min(b.capacity, left + b.refill_per_s * (now - at).seconds());
     at = now;
   }
-  double needed() const { return b.kind == BudgetKind::grpc_throttle ? b.capacity / 2 : b.cost; }
-  // gRPC retries while strictly more than half is left; the others while the cost is there.
-  bool surely(bool enough) const {
-    if (b.kind == BudgetKind::grpc_throttle) return enough ? left > needed() : left <= needed();
-    return enough ? left >= needed() + close : left < needed() - close;
+  double needed(bool timed_out) const {
+    if (b.kind == BudgetKind::grpc_throttle) return b.capacity / 2;
+    return timed_out && b.kind == BudgetKind::aws_quota ? b.timeout_cost : b.cost;
   }
-  void pay() {
+  // gRPC retries while strictly more than half is left; the others while the cost is there.
+  bool surely(bool enough, bool timed_out) const {
+    const double least = needed(timed_out);
+    if (b.kind == BudgetKind::grpc_throttle) return enough ? left > least : left <= least;
+    return enough ? left >= least + close : left < least - close;
+  }
+  void pay(bool timed_out) {
     if (b.kind == BudgetKind::grpc_throttle) return;
-    last_cost = b.cost;
-    left = std::max(0.0, left - b.cost);
+    last_cost = needed(timed_out);
+    left = std::max(0.0, left - last_cost);
   }
 };
 
@@ -298,8 +318,8 @@ class TokenModel final : public Model {
         t.wrong = t.wrong || !admitted;
         continue;
       }
-      if (admitted ? t.surely(false) : t.surely(true)) t.wrong = true;
-      if (admitted) t.pay();
+      if (t.surely(!admitted, timed_out)) t.wrong = true;
+      if (admitted) t.pay(timed_out);
     }
     if (attempt == 1) return {};
     return verdict(admitted ? "a retry is sent" : "a retry is refused", attempt);
@@ -320,10 +340,10 @@ class TokenModel final : public Model {
     if (d.stops() && d.why() != Stop::budget) return {};
     for (Tokens& t : readings_) {
       t.at_hand = t.left;
-      if (d.stops() && t.surely(true)) t.wrong = true;
+      if (d.stops() && t.surely(true, timed_out)) t.wrong = true;
       if (!d.stops() && t.eager) {
-        if (t.surely(false)) t.wrong = true;
-        t.pay();
+        if (t.surely(false, timed_out)) t.wrong = true;
+        t.pay(timed_out);
       }
     }
     return verdict(d.stops() ? "a retry is refused" : "a retry is decided", attempt_ + 1);
@@ -339,7 +359,8 @@ class TokenModel final : public Model {
                                                  eager.at_hand, lazy.at_hand);
     return fmt::format("{} (attempt {}) with {} of {:.6g} tokens left; it takes {} {:.6g}", what, attempt,
                        left, eager.b.capacity,
-                       eager.b.kind == BudgetKind::grpc_throttle ? "more than" : "at least", eager.needed());
+                       eager.b.kind == BudgetKind::grpc_throttle ? "more than" : "at least",
+                       eager.needed(timed_out));
   }
   std::array<Tokens, 2> readings_;
   std::int64_t attempt_ = 0;
@@ -376,7 +397,9 @@ class RatioModel final : public Model {
         std::count_if(times.begin(), times.end(), [&](Instant t) { return now - t <= within; }));
   }
   Complaint denied(Instant now) const {
-    const double least = b_.ratio * count(calls_, now, 0.5);
+    // The reserve of a second, however it is kept: for the whole window, or second by second.
+    const double reserve = b_.reserve_per_s * std::min(1.0, b_.window.seconds());
+    const double least = b_.ratio * count(calls_, now, 0.5) + reserve;
     const double made = count(retries_, now, 1.5) + to_come_;
     if (made + 1 > least - close) return {};
     return fmt::format("a retry is refused although {} were made within {} and {:.6g} are allowed at least",
