@@ -31,7 +31,9 @@ std::size_t character(std::string_view text) {
   const bool surrogate = code >= 0xd800 && code < 0xe000;
   const bool none = (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code < 0xfdf0);
   const bool control = code < 0xa0 || code == 0x2028 || code == 0x2029;  // C1, line and paragraph separators
-  return code < least[length] || code > 0x10ffff || surrogate || none || control ? 0 : length;
+  // What makes a reader see the rest of a line in another order (UAX #9): a name could move its own verdict.
+  const bool reorders = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  return code < least[length] || code > 0x10ffff || surrogate || none || control || reorders ? 0 : length;
 }
 
 }  // namespace

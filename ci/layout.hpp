@@ -9,8 +9,9 @@ namespace retrygate::ci {
 
 inline constexpr std::size_t columns = 80;
 
-// What users wrote as a terminal, a browser or a parser of XML may have it: control characters, bytes that
-// are no UTF-8 and Unicode's noncharacters become U+FFFD, save the characters of `kept`.
+// What users wrote as a terminal, a browser or a parser of XML may have it: control characters, those that
+// reorder a line included, bytes that are no UTF-8 and Unicode's noncharacters become U+FFFD, save the characters
+// of `kept`.
 std::string clean(std::string_view text, std::string_view kept = {});
 
 // The words of a text in lines of at most `first` and then `rest` bytes; a longer word is cut between

@@ -86,6 +86,24 @@ TEST(Report, TextStaysWithinEightyColumnsAndEndsWithTheVerdict) {
     EXPECT_NE(text.find(kept), std::string::npos) << kept << "\n" << text;
 }
 
+// U+202E and its like (UAX #9) show the rest of a line backwards: a name could move the verdict beside it.
+TEST(Report, NoNameReordersItsLine) {
+  for (const char* reorders :
+       {"\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"})
+    EXPECT_EQ(clean(std::string("a") + reorders + "b"), "a\ufffd\ufffd\ufffdb");  // one for each byte
+  // Letters that are written from right to left, and the marks beside them, are nobody's fault.
+  EXPECT_EQ(clean("\u05d0\u200f\u2030"), "\u05d0\u200f\u2030");
+  Report report;
+  report.run = {"0", "s", {}, {}, {}};
+  report.verdicts.resize(1);
+  report.verdicts[0] = {"a\u202eb", "cap-respected", "MUST", "exact", "fails", "c", "d", "e"};
+  for (const char* format : {"text", "markdown", "html", "junit"}) {
+    const std::string text = reporters().find(format)->render(report);
+    EXPECT_EQ(text.find("\u202e"), std::string::npos) << format;
+    EXPECT_NE(text.find("a\ufffd\ufffd\ufffdb"), std::string::npos) << format;
+  }
+}
+
 // Columns stand below each other whatever the names and units; what is too wide for one line has two.
 TEST(Report, MeansAreReadWithoutAnExponent) {
   EXPECT_EQ(mean_text(std::nullopt), "-");
