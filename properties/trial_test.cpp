@@ -71,6 +71,30 @@ TEST(Trial, OneDrawForAllRetriesOfACall) {
             Ids{"jitter-law"});
 }
 
+// Takes a permit before an attempt and gives it back after it, as limiters and half-open breakers do.
+struct Permits {
+  using Client = Notes;
+  using Call = Notes;
+  Decision before(Client& client, Call&, const Sending&, Rng&) const {
+    client.count += 1;
+    return Decision::wait({});
+  }
+  Decision after(Client& client, Call&, const Attempt& a, Rng& rng) const {
+    if (client.count == 0) throw std::logic_error("a permit that nobody took");
+    client.count -= 1;
+    if (a.outcome.status.succeeded()) return Decision::stop(Stop::success);
+    if (a.number >= 8) return Decision::stop(Stop::attempts);
+    return Decision::wait(rng.between({}, ceiling(a.number)));
+  }
+  Contract contract() const { return full_jitter(); }
+  bool operator==(const Permits&) const = default;
+  friend std::string to_string(const Permits&) { return "permits"; }
+};
+
+TEST(Trial, NoAttemptIsToldThatTheGateWasNotAskedAbout) {
+  EXPECT_EQ(failing(check(subject_of("trial", Permits{}))), Ids{});
+}
+
 TEST(Trial, ADrawIsUsedForTwoRetries) {
   EXPECT_EQ(found(full_jitter(),
                   [](Notes&, Notes& call, const Attempt& a, Rng& rng) {

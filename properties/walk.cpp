@@ -107,6 +107,12 @@ CallUnderTest::CallUnderTest(const Subject& subject, const Case& c, Slot& client
 }
 
 Decision CallUnderTest::tell(std::int64_t attempt, Instant now, const Told& how) {
+  constexpr int put_off_most = 1000;
+  for (int times = 0; subject_.policy.gates() && admitted_ < attempt && times < put_off_most; ++times) {
+    const Decision gate = ask(attempt, now);
+    if (gate.stops()) break;
+    now = now + std::max(Duration{}, gate.delay());
+  }
   Attempt told;
   told.number = attempt;
   told.outcome = how.outcome;
@@ -123,7 +129,10 @@ Decision CallUnderTest::ask(std::int64_t attempt, Instant now) {
   // The gate has draws of its own; its decision is asked for again and again.
   Rng rng = StreamKey(Seed{case_.seed}, Stream::policy, 1)
                 .at(case_.client, case_.call, static_cast<std::uint64_t>(now.since_start.ns()));
-  return subject_.policy.before(client_.get(), call_.get(), {attempt, now, Instant{case_.started}}, rng);
+  const Decision gate =
+      subject_.policy.before(client_.get(), call_.get(), {attempt, now, Instant{case_.started}}, rng);
+  if (gate == Decision::wait({})) admitted_ = attempt;
+  return gate;
 }
 
 bool repeats(const Subject& s) {

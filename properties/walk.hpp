@@ -91,6 +91,8 @@ Walk walk(const Subject&, const Case& c);
 class CallUnderTest {
  public:
   CallUnderTest(const Subject&, const Case&, Slot& client);
+  // A policy with a gate that has not let this attempt through is asked first, and as often as it puts it
+  // off; what it is told of was made all the same. Whether it may refuse is for sequences of calls to say.
   Decision tell(std::int64_t attempt, Instant now, const Told&);
   Decision fail(std::int64_t attempt, Instant now) { return tell(attempt, now, {{failure_}}); }
   Decision succeed(std::int64_t attempt, Instant now) { return tell(attempt, now, {{Status::http(200)}}); }
@@ -104,6 +106,7 @@ class CallUnderTest {
   Slot call_;
   StreamKey key_;
   Status failure_;
+  std::int64_t admitted_ = 0;  // the last attempt that the gate has let through
 };
 
 // Does the same case give the same decisions, with no draws of a generator of its own in between?
