@@ -189,6 +189,10 @@ std::string explanations(std::string_view id) {
 
 Result<std::string> explanation(std::string_view id) {
   if (std::string text = explanations(id); !text.empty()) return text;
+  // "seeds" for seed, "hold" for holds.
+  const std::string word(id);
+  const std::string other = word.ends_with("s") ? word.substr(0, word.size() - 1) : word + "s";
+  if (std::string text = explanations(other); !text.empty()) return text;
   return failure(
       {"ID", 1, 1}, fmt::format("nothing is called '{}'{}", id, did_you_mean(id, explained())),
       "a word of a report, a policy, a scenario, a stage, an invariant, a metric, a verdict, an exit code, a "

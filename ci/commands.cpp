@@ -147,6 +147,7 @@ void conclude(Report& report, const CheckRequest& request) {
 }
 
 std::string samples_text(const SampleTable& table) {
+  bool left_out = false;
   std::string out;
   for (const Cell& cell : table.cells) {
     out += fmt::format("{}{} on {}, {} {}: {}\n", out.empty() ? "" : "\n", cell.policy, cell.scenario,
@@ -168,8 +169,12 @@ std::string samples_text(const SampleTable& table) {
       out += fmt::format("  {:<16} {:>14.6g} {:>14.6g} {:>14.6g}{}\n", table.metrics[m],
                          sum / static_cast<double>(reached.size()), *lowest, *highest,
                          missing == 0 ? "" : fmt::format("   not reached in {} seeds", missing));
+      left_out |= missing > 0;
     }
   }
+  if (left_out)
+    out +=
+        "\nA mean is over the seeds that got there; `compare` and `gate` count the others as the horizon.\n";
   return out;
 }
 

@@ -207,6 +207,17 @@ std::string not_reached(const Asked& asked) {
   return fmt::format(" {} of {} seeds; those count as {}.", both, all, horizon);
 }
 
+// A call that the horizon cuts off has neither succeeded nor given up: few that gave up may be many that
+// hang.
+std::string cut_off(const Asked& asked) {
+  if (asked.row.metric != "gave_up" || asked.cut_off + asked.baseline_cut_off == 0) return "";
+  return fmt::format(
+      " At the end ({}) calls were still going on, with the candidate in {} and with the baseline in {} of "
+      "{} "
+      "seeds: those did not give up, and did not succeed.",
+      to_string(asked.horizon), asked.cut_off, asked.baseline_cut_off, asked.row.seeds);
+}
+
 std::string headline(const Asked& asked, const stats::Ruling& ruling) {
   const ComparisonRow& row = asked.row;
   const bool worse = row.effect && (*row.effect > 0) == (row.better == "lower");
@@ -227,7 +238,7 @@ std::string headline(const Asked& asked, const stats::Ruling& ruling) {
                           test.verdict, p_text(test.verdict == "pass" ? test.p_within : test.p_adjusted),
                           row.method);
   }
-  return text + not_reached(asked);
+  return text + not_reached(asked) + cut_off(asked);
 }
 
 void add(Cell& to, Cell more) {
@@ -239,6 +250,7 @@ void add(Cell& to, Cell more) {
   append(to.seeds, more.seeds);
   append(to.digests, more.digests);
   append(to.drew, more.drew);
+  append(to.unfinished, more.unfinished);
   for (std::size_t m = 0; m < to.samples.size(); ++m) append(to.samples[m], more.samples[m]);
 }
 
@@ -262,6 +274,14 @@ Asked question(const Comparison& c, const BaselineArm& arm, std::size_t scenario
   one.unreached = missing(candidate);
   one.baseline_unreached = missing(baseline);
   one.horizon = world.horizon;
+  const auto going_on = [&](const Cell& cell) {
+    const auto end =
+        cell.unfinished.begin() + static_cast<std::ptrdiff_t>(std::min(b.size(), cell.unfinished.size()));
+    return static_cast<std::size_t>(
+        std::count_if(cell.unfinished.begin(), end, [](std::int64_t calls) { return calls > 0; }));
+  };
+  one.cut_off = going_on(candidate);
+  one.baseline_cut_off = going_on(baseline);
   one.row.relative = wanted.relative;
   one.row.margin = wanted.text;
   one.row.margin_amount = wanted.amount;

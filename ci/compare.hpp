@@ -37,8 +37,9 @@ struct Asked {
   stats::Question question;
   bool judged = true;  // false: there is no margin, only the estimate is wanted
   ComparisonRow row;
-  std::size_t unreached = 0;           // seeds in which the candidate never got there
-  std::size_t baseline_unreached = 0;  // and the baseline
+  std::size_t unreached = 0;                      // seeds in which the candidate never got there
+  std::size_t baseline_unreached = 0;             // and the baseline
+  std::size_t cut_off = 0, baseline_cut_off = 0;  // seeds in which calls were still going on at the horizon
   Duration horizon;
   std::size_t cell = 0;        // of the candidate in the comparison's table
   std::size_t comparison = 0;  // of the run

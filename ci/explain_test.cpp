@@ -82,7 +82,7 @@ TEST(Explain, TheWordsOfVerdictsQuestionsAndCodes) {
 }
 
 // Column heads and labels, as they stand in a report.
-TEST(Explain, TheHeadsAndLabelsOfAReport) {
+TEST(Explain, TheHeadsLabelsAndCountsOfAReport) {
   auto run = run_gate(*find_suite("jitter-removed"), {});
   ASSERT_TRUE(run);
   Report& report = run->report;
@@ -92,7 +92,7 @@ TEST(Explain, TheHeadsAndLabelsOfAReport) {
   report.growth = {{"storm", "a", "b", "requests", "1", "clients", 30, {{200, 1, 2, 1.0, 0.5, 1.5}}, {}}};
   const std::string text = reporters().find("text")->render(report);
   std::istringstream in(text);
-  std::set<std::string> heads, labels;
+  std::set<std::string> heads, labels, sections, counts;
   std::string before;
   for (std::string line; std::getline(in, line);) {
     std::smatch found;
@@ -103,13 +103,33 @@ TEST(Explain, TheHeadsAndLabelsOfAReport) {
         if (line.find("baseline") != std::string::npos) heads.insert(at->str());
       }
     }
+    // "Promises", "Other tests, asked ..", "Verdict: ..", but no note and no name.
+    if (std::regex_search(line, found, std::regex(R"(^([A-Z][a-z]+( [a-z]+){0,2})([,:]|$))")) &&
+        before.empty())
+      sections.insert(found[1]);
+    // "  ours   3 hold, 1 fails, 2 not promised"
+    if (line.find(" hold") != std::string::npos && line.find("promised") != std::string::npos) {
+      const std::regex count(R"(\d+ ([a-z]+( promised)?))");
+      for (auto at = std::sregex_iterator(line.begin(), line.end(), count); at != std::sregex_iterator();
+           ++at)
+        counts.insert((*at)[1]);
+    }
+    before = line;
     // "    found: ..", but no sentence of a metric ("In words") and no name of a subject.
     if (std::regex_search(
             line, found,
             std::regex(R"(^ {2,4}(promised|found|elsewhere|first met|repeat|tried|not tried|[a-z]+): )")))
       labels.insert(found[1]);
   }
+  // The page; a section of its own for each comparison is named after it.
+  const std::string page = reporters().find("html")->render(report);
+  const std::regex title(R"(<h2 id="(?!g\d)[^>]*>([^<]*)<)");
+  for (auto at = std::sregex_iterator(page.begin(), page.end(), title); at != std::sregex_iterator(); ++at)
+    sections.insert((*at)[1]);
   // What was looked for was there.
+  EXPECT_THAT(counts, testing::IsSupersetOf({"hold", "fails", "not promised"}));
+  EXPECT_THAT(sections, testing::IsSupersetOf({"Promises", "In words", "Other tests", "Growth", "Verdict",
+                                               "At a glance", "How they grow", "Where this comes from"}));
   EXPECT_THAT(heads, testing::IsSupersetOf({"metric", "baseline", "candidate", "effect", "90 % interval",
                                             "margin", "95 % interval"}));
   EXPECT_THAT(labels,
@@ -118,15 +138,17 @@ TEST(Explain, TheHeadsAndLabelsOfAReport) {
     if (head != "clients") explains(head);  // what grows is named by the user
   }
   for (const std::string& label : labels) explains(label);
+  for (const std::string& section : sections) explains(section);
+  for (const std::string& count : counts) explains(count);
 }
 
 // As people type them.
 TEST(Explain, AnyCaseBlanksOrHyphens) {
   for (const char* const typed :
-       {"few-seeds-differ", "Students-t", "FAIL", "ok_if", "90-%-interval", "Margin"})
+       {"few-seeds-differ", "Students-t", "FAIL", "ok_if", "90-%-interval", "Margin", "seeds", "margins"})
     explains(typed);
   EXPECT_THAT(*explanation("exact"), testing::HasSubstr("evidence of an invariant"));
-  EXPECT_THAT(to_string(explanation("margins").error()), testing::HasSubstr("did you mean 'margin'?"));
+  EXPECT_THAT(to_string(explanation("margn").error()), testing::HasSubstr("did you mean 'margin'?"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <ranges>
 
 #include "ci/html.hpp"
+#include "ci/web_files.hpp"
 #include "stats/sample.hpp"
 
 namespace retrygate::ci {
@@ -33,8 +34,13 @@ std::string canvas(std::string_view says) {
   return fmt::format("<div class=\"canvas\" role=\"img\" aria-label=\"{}\"></div>\n", html(says));
 }
 
-std::string figure(std::string_view kind, const std::string& caption, const std::string& canvases, Table data,
-                   const HtmlTable& table) {
+// Without plots `what` names the table that is left of it.
+std::string figure(std::string_view kind, const std::string& what, const std::string& caption,
+                   const std::string& canvases, Table data, const HtmlTable& table) {
+  if (!plots_missing().empty())
+    return fmt::format(
+        "<figure data-plot=\"{}\">\n<script type=\"application/json\">{}</script>\n{}</figure>\n", kind,
+        script_json(to_value(std::move(data))), folded(what + ", as a table", html(table)));
   return fmt::format(
       "<figure data-plot=\"{}\">\n<figcaption>{}</figcaption>\n{}"
       "<script type=\"application/json\">{}</script>\n{}</figure>\n",
@@ -126,7 +132,7 @@ std::string storm_figure(const Storm& storm, const std::vector<StormArm>& arms, 
                 member("top", std::int64_t{top}),
                 member("rows", std::move(rows))};
   return figure(
-      "storm",
+      "storm", "Attempts over time",
       fmt::format("Attempts that clients sent in each {}, on {} under seed {}: all of them light, those that "
                   "failed dark. The scales are the same for all policies.",
                   to_string(bin), html(world_of(storm)), storm.seed),
@@ -208,7 +214,7 @@ std::string forest_figure(const std::vector<const ComparisonRow*>& rows) {
                 member("margins", std::move(margins)),
                 member("rows", std::move(bars))};
   return figure(
-      "forest",
+      "forest", "Effect on " + html(first.metric),
       fmt::format(
           "Effect on {}: candidate against {}, with its 90 % interval.{} Circle: pass; triangle: fail; "
           "diamond: inconclusive; square: not judged.",
@@ -255,7 +261,7 @@ std::string distribution_figure(const std::vector<const SampleRow*>& rows, const
                 {"unit", {}, text(shown_unit)},
                 member("rows", std::move(policies))};
   return figure(
-      "distribution",
+      "distribution", html(metric) + " by policy",
       fmt::format(
           "{} by policy: a dot is one seed{}, the box the middle half, its bar the median, the diamond the "
           "mean.{}",
@@ -312,7 +318,7 @@ std::string growth_figure(const GrowthRow& row) {
                 member("sizes", std::move(sizes)),
                 member("rows", Array{to_value(std::move(baseline)), to_value(std::move(candidate))})};
   return figure(
-      "growth",
+      "growth", fmt::format("{} by {}", html(row.metric), html(row.key)),
       fmt::format(
           "{} by {}, means of {} seeds: {} solid with circles, {} dashed with triangles.{}", html(row.metric),
           html(row.key), row.seeds, html(row.baseline), html(row.candidate),
@@ -350,7 +356,7 @@ std::string envelope_figure(const Envelope& envelope, const FigureBudget& budget
                 member("hi", std::move(hi)),
                 member("seen", std::move(seen))};
   return figure(
-      "envelope",
+      "envelope", "Delay before each retry",
       fmt::format(
           "Delay before each retry: the bar reaches from the lowest to the highest ({}), the thick line is "
           "the mean, circles are the delays of {} calls; a cross lies outside of the bar.",

@@ -241,10 +241,9 @@ std::string how_decided(const Report& report) {
         fmt::format("{} ({}){}", row.method, row.law, free ? "" : ", which assumes " + row.assumes);
     if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
   }
-  return all.empty()
-             ? ""
-             : fmt::format("Decided by {}. All methods assume that seeds are independent of each other.",
-                           fmt::join(all, "; by "));
+  return all.empty() ? ""
+                     : fmt::format("{} by {}. All methods assume that seeds are independent of each other.",
+                                   judges(report) ? "Decided" : "Estimated", fmt::join(all, "; by "));
 }
 
 // What the reader must know to believe the intervals.

@@ -40,6 +40,30 @@ TEST(Gate, RemovedJitterFailsAlthoughItsPeaksAreLower) {
   EXPECT_LT(*row(run->report, "exponential", "peak_100ms").effect, 0);
 }
 
+// All wait for longer than the scenario lasts: nobody gave up, and nobody got through.
+TEST(Gate, CallsThatTheHorizonCutsOffAreNotSilent) {
+  const auto file = parse_toml(R"([[compare]]
+baseline = "full-jitter"
+candidates = ["fixed:base=100s,cap=100s"]
+scenarios = ["outage-then-limit"]
+seeds = "1..3"
+metrics = { gave_up = "0.5", requests = "500%" }
+)",
+                               "s.toml");
+  ASSERT_TRUE(file);
+  const auto run = run_gate(*read_suite(*file, "s.toml"), {});
+  ASSERT_TRUE(run);
+  const std::string note =
+      "At the end (1m) calls were still going on, with the candidate in 3 and with the baseline in 0 of 3 "
+      "seeds";
+  const auto said = [&](std::string_view metric) {
+    return row(run->report, "fixed:base=100s,cap=100s", metric).headline.find(note) != std::string::npos;
+  };
+  EXPECT_EQ(row(run->report, "fixed:base=100s,cap=100s", "gave_up").candidate_mean, 0);
+  EXPECT_TRUE(said("gave_up")) << row(run->report, "fixed:base=100s,cap=100s", "gave_up").headline;
+  EXPECT_FALSE(said("requests"));
+}
+
 // Fixed delays draw nothing, but the outages of this scenario do: seeds are no repetitions of each other.
 TEST(Gate, AWorldThatDrawsIsNotDeterministic) {
   const auto file = parse_toml(R"([[compare]]

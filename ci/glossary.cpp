@@ -148,6 +148,45 @@ constexpr Term all_terms[] = {
      "How the baseline and the candidate are written, line by line: - is what the candidate lacks, + what is "
      "new."},
 
+    {"promises", "section of a report",
+     "Every subject with how many of its invariants hold, fail, are undecided or are not promised; below, "
+     "what "
+     "fails."},
+    {"in words", "section of a report", "Each comparison as a sentence: what was asked, and the answer."},
+    {"at a glance", "section of a report", "All effects of the run in one table."},
+    {"other tests", "section of a report",
+     "What other methods would say to the same questions. They never decide; where one disagrees, the "
+     "sentence "
+     "of the metric says so."},
+    {"the storm", "section of a report",
+     "The attempts of all clients over time under one seed, policy by policy; those that failed are dark."},
+    {"delays by retry", "section of a report",
+     "The lowest, mean and highest delay before each retry, and those that were observed."},
+    {"where this comes from", "section of a report",
+     "Versions, hashes of the scenarios, digests of the runs, and the command that repeats all of it."},
+    {"notes", "section of a report", "What one has to know to believe the intervals."},
+    {"decides", "column of a report", "The method whose answer is the verdict; the others never are."},
+    {"verdict", "last line of a report",
+     "What the run says as a word, with its exit code. Of a row: pass, FAIL, CHANGED or ? (inconclusive)."},
+    {"points", "unit of a report",
+     "Of yes/no metrics: seeds of a hundred. From 60 of 200 seeds to 48 is -6 points, written -6.0 pt."},
+    {"skewed", "word of a report",
+     "Lopsided: the differences between seeds have a longer tail on one side. bootstrap-t measures this "
+     "skewness; "
+     "where the seeds are too few for it, they do not decide."},
+    {"waiver", "key of a suite",
+     "Accepts a known failure until a day: waivers = [{ subject = .., invariant = .., reason = .., until = "
+     ".. "
+     "}] in a [[check]]."},
+    {"replay", "option of check",
+     "--replay TOKEN shows one failure again, the one that the token of a repeat line names."},
+    {"how they grow", "section of the page", "What `retrygate explain growth` says, with its curves."},
+    {"the same questions to other tests", "section of the page",
+     "What `retrygate explain 'other tests'` says, with p and intervals."},
+    {"what changes in the policies", "section of the page",
+     "How the baseline and the candidate are written, line by line: - is what the candidate lacks, + what is "
+     "new."},
+
     {"growth", "section of a report",
      "The same comparison at several sizes, such as 200 to 20000 clients. Shown and not judged."},
     {"exponent", "word of a growth table",

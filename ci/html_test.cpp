@@ -250,10 +250,18 @@ TEST(HtmlPage, ItsPolicyAllowsItsOwnScriptsAndStyleAlone) {
 
 TEST(HtmlPage, SaysWhyThereAreNoPlotsAndKeepsTheirLicences) {
   const std::string page = page_of(generated(1, 1, 3));
-  EXPECT_EQ(page.find("The plots were left out") == std::string::npos, plots_missing().empty());
   EXPECT_EQ(page.find("University of Washington Interactive Data Lab") != std::string::npos,
             plots_missing().empty());
-  EXPECT_EQ(count(page, "<figure"), count(page, "The same as a table"));
+  const bool plots = plots_missing().empty();
+  EXPECT_GT(count(page, "<figure"), 0u);
+  EXPECT_EQ(count(page, "<figure"), count(page, plots ? "The same as a table" : ", as a table</summary>"));
+  // No caption of what is not there, and one notice, where the first plot would be.
+  EXPECT_EQ(count(page, "<figcaption"), plots ? count(page, "<figure") : 0u);
+  EXPECT_EQ(count(page, "The plots were left out"), plots ? 0u : 1u);
+  if (!plots) {
+    EXPECT_LT(page.find("The plots were left out"), page.find("<figure"));
+    EXPECT_LT(page.find("At a glance"), page.find("The plots were left out"));
+  }
 }
 
 TEST(HtmlPage, TheVerdictAndItsReasonComeFirst) {

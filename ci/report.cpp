@@ -93,10 +93,9 @@ std::string effect_text(const ComparisonRow& row, std::optional<double> value) {
   return value ? number(row, *value) + unit_of(row) : "-";
 }
 
-std::string interval_text(const ComparisonRow& row, bool with_unit) {
+std::string interval_text(const ComparisonRow& row) {
   if (!row.low || !row.high) return "-";
-  return fmt::format("{} .. {}{}", number(row, *row.low), number(row, *row.high),
-                     with_unit ? unit_of(row) : "");
+  return fmt::format("{} .. {}{}", number(row, *row.low), number(row, *row.high), unit_of(row));
 }
 
 std::string saved_by_pairing(std::span<const ComparisonRow* const> rows) {
@@ -109,8 +108,10 @@ std::string saved_by_pairing(std::span<const ComparisonRow* const> rows) {
                                                           : mean_text(std::round(*row->pairing_gain))));
   }
   if (times.empty()) return "";
-  return fmt::format("Both policies met the same seeds; with seeds of its own each would need {} as many.",
-                     fmt::join(times, ", "));
+  return fmt::format(
+      "Both policies met the same seeds. With seeds of its own each would need more of them: for {} as "
+      "many{}.",
+      fmt::join(times, ", for "), times.size() < rows.size() ? "; for the rest hardly more" : "");
 }
 
 std::vector<CheckBlock> check_blocks(const Report& report) {

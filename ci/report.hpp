@@ -216,8 +216,8 @@ std::string_view verdict_mark(const ComparisonRow&);
 // "+6.2 %" for a relative effect, "-6.0 pt" for shares, "+40 calls" or "-0.32 s" otherwise; "-" when there is
 // none.
 std::string effect_text(const ComparisonRow&, std::optional<double> value);
-// "-12.2 .. -11.9 %": the unit once, or not at all; "-" when there is none.
-std::string interval_text(const ComparisonRow&, bool with_unit = true);
+// "-12.2 .. -11.9 %": the unit once; "-" when there is none.
+std::string interval_text(const ComparisonRow&);
 // "Pairing by seed saves seeds: ..", of the metrics of one candidate; empty where it saves next to none.
 std::string saved_by_pairing(std::span<const ComparisonRow* const>);
 // What is bad (or waived) of the checks, the cause before what follows from it: failures before what could

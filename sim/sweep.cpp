@@ -167,6 +167,7 @@ Result<SampleTable> sweep(const std::vector<NamedPolicy>& policies, const std::v
         const Totals& totals = **done[s * cells + number];
         cell.digests.push_back(totals.digest);
         cell.drew.push_back(totals.policy_draws > 0);
+        cell.unfinished.push_back(totals.unfinished);
         for (std::size_t m = 0; m < wanted.size(); ++m) cell.samples[m].push_back(wanted[m].read(totals));
       }
       table.cells.push_back(std::move(cell));

@@ -23,6 +23,8 @@ struct Cell {
   std::vector<std::uint64_t> digests;
   std::vector<bool> drew;                                   // did the policy consume randomness?
   std::vector<std::vector<std::optional<double>>> samples;  // [metric][seed]
+  std::vector<std::int64_t> unfinished =
+      {};  // calls that the horizon cut off; empty where it was not simulated here
   bool operator==(const Cell&) const = default;
 };
 

@@ -429,10 +429,6 @@ std::string notices(const Report& report) {
   for (const std::string& why : report.blocked)
     out += fmt::format("<p class=\"notice\"><strong>No comparison</strong>: {}</p>\n", html(why));
   for (const std::string& note : report.notes) out += "<p>" + html(note) + "</p>\n";
-  if (!plots_missing().empty())
-    out += fmt::format(
-        "<p class=\"notice\">The plots were left out, because {}. All of their data is in the tables.</p>\n",
-        html(plots_missing()));
   return out;
 }
 
@@ -474,6 +470,15 @@ std::string html_document(const Report& report) {
                                       Section{"notes", "Notes", notices(report)}, provenance(report)}) {
     if (!section.content.empty()) sections.push_back(std::move(section));
   }
+  // Where the first plot would be.
+  const auto plotted = std::find_if(sections.begin(), sections.end(), [](const Section& section) {
+    return section.content.find("<figure") != std::string::npos;
+  });
+  if (plotted != sections.end() && !plots_missing().empty())
+    plotted->content.insert(
+        0, fmt::format("<p class=\"notice\">The plots were left out, because {}. All of their data is in the "
+                       "tables.</p>\n",
+                       html(plots_missing())));
   const std::string_view word = verdict_word(report);
   const std::string_view kind = !judges(report)                            ? "open"
                                 : word == "pass" || word == "inconclusive" ? word

@@ -113,25 +113,33 @@ struct Cells {
   std::string metric, baseline, candidate, effect, interval, margin, verdict;
 };
 
-Cells cells_of(const ComparisonRow& row, bool with_unit) {
+Cells cells_of(const ComparisonRow& row) {
   return {row.metric,
           mean_text(row.baseline_mean),
           mean_text(row.candidate_mean),
           effect_text(row, row.effect),
-          interval_text(row, with_unit),
+          interval_text(row),
           row.margin,
           row.margin.empty() ? "" : std::string(verdict_mark(row))};
 }
 
-// As wide as its widest cells. Where that is too much, the unit stands in the effect alone; where it still
-// is, the interval and what follows go on a second line.
+bool fits(const std::string& text) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    if (end - begin > columns) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+// As wide as its widest cells. Where that is too much, the interval and what follows go on a second line.
 std::string comparison_table(const std::vector<const ComparisonRow*>& rows) {
   const bool judged =
       std::any_of(rows.begin(), rows.end(), [](const auto* row) { return !row->margin.empty(); });
-  const auto laid_out = [&](bool with_unit, bool two_lines) {
+  const auto laid_out = [&](bool two_lines) {
     std::vector<Cells> lines = {
         {"metric", "baseline", "candidate", "effect", "90 % interval", judged ? "margin" : "", ""}};
-    for (const ComparisonRow* row : rows) lines.push_back(cells_of(*row, with_unit));
+    for (const ComparisonRow* row : rows) lines.push_back(cells_of(*row));
     const auto width = [&](std::string Cells::*cell) {
       std::size_t most = 0;
       for (const Cells& one : lines) most = std::max(most, (one.*cell).size());
@@ -151,18 +159,8 @@ std::string comparison_table(const std::vector<const ComparisonRow*>& rows) {
     }
     return out;
   };
-  const auto fits = [](const std::string& text) {
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = text.find('\n', begin);
-      if (end - begin > columns) return false;
-      begin = end + 1;
-    }
-    return true;
-  };
-  std::string out = laid_out(true, false);
-  if (!fits(out)) out = laid_out(false, false);
-  if (!fits(out)) out = laid_out(true, true);
-  return out;
+  const std::string out = laid_out(false);
+  return fits(out) ? out : laid_out(true);
 }
 
 // Below the table of one candidate in one scenario: seeds, where they were not given, and what pairing saved.
@@ -178,15 +176,14 @@ std::string below(const std::vector<const ComparisonRow*>& rows) {
 }
 
 std::string comparisons_lines(const Report& report) {
-  std::string out;
-  std::vector<const ComparisonRow*> block;
-  for (std::size_t i = 0; i < report.comparisons.size(); ++i) {
-    block.push_back(&report.comparisons[i]);
-    if (i + 1 < report.comparisons.size() && heading(report.comparisons[i + 1]) == heading(*block.front()))
-      continue;
-    out += "\n" + heading(*block.front()) + comparison_table(block) + below(block);
-    block.clear();
+  std::vector<std::vector<const ComparisonRow*>> blocks;
+  for (const ComparisonRow& row : report.comparisons) {
+    if (blocks.empty() || heading(row) != heading(*blocks.back().front())) blocks.emplace_back();
+    blocks.back().push_back(&row);
   }
+  std::string out;
+  for (const auto& block : blocks)
+    out += "\n" + heading(*block.front()) + comparison_table(block) + below(block);
   std::string sentences;
   for (const ComparisonRow& row : report.comparisons)
     sentences += wrapped(fmt::format("{}: {}", sentence_about(report, row), row.headline), 2);

@@ -28,7 +28,8 @@ run 1 RETRYGATE="$retrygate" "$script" jitter-removed reports
 for file in report.md report.sarif junit.xml comment.md; do
   [[ -s reports/$file ]] || fail "$file is not written"
 done
-cmp -s reports/report.md reports/comment.md || fail "a short comment is not the whole report"
+cmp -s <(cat reports/report.md && printf '\n<!-- retrygate -->\n') reports/comment.md ||
+  fail "a short comment is not the whole report and its mark"
 run 1 RETRYGATE="$retrygate" GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY="$scratch/summary" "$script" jitter-removed reports
 grep -q '^::error ' out || fail "no annotation on GitHub"
 grep -q '^## retrygate: fail' summary || fail "no job summary"
@@ -70,4 +71,23 @@ run 0 RETRYGATE=./fake "$script" suite.toml reports --threads 1
   fail "with a stored baseline the arguments are: $(cat out)"
 run 0 RETRYGATE=./fake BASELINE= "$script" suite.toml reports
 [[ $(cat out) == "gate suite.toml --out reports --format text " ]] || fail "an empty BASELINE is not none: $(cat out)"
+
+# The comment's step, with a gh that says which of the comments has the mark.
+step=$(sed -n '/^  comment:/,$ s/^          //p' "${script%/*}/github.yml" | sed -n '/^id=/,$ p')
+[[ $step == id=* ]] || fail "the comment's step was not found: $step"
+mkdir bin
+cat >bin/gh <<'FAKE'
+#!/usr/bin/env bash
+echo "$*" >>calls
+[[ $* != *--paginate* ]] || printf '%s' "${MARKED:-}"
+FAKE
+chmod +x bin/gh
+comment() {
+  rm -f calls
+  PATH=$PWD/bin:$PATH GH_REPO=we/it NUMBER=7 MARKED=$1 bash -e -c "$step" || fail "the comment's step fails"
+  tail -n 1 calls
+}
+[[ $(comment "") == "pr comment 7 --body-file retrygate-report/comment.md" ]] || fail "no new comment: $(cat calls)"
+[[ $(comment $'41\n43\n') == "api --method PATCH repos/we/it/issues/comments/41 --field body=@retrygate-report/comment.md" ]] ||
+  fail "the comment is not written anew: $(cat calls)"
 exit "$failed"
