@@ -136,25 +136,36 @@ std::vector<Group> groups_of(const Report& report) {
 }
 
 // One cell per candidate and metric: a sign and the effect.
+// What there is more of, metrics or candidates, makes the rows: few columns fit a narrow screen.
 std::string overview(const std::vector<Group>& groups) {
   std::string out;
   for (const Group& group : groups) {
+    const auto cell = [](const MetricRows& one, const std::string& candidate) {
+      const auto row = std::find_if(one.rows.begin(), one.rows.end(),
+                                    [&](const auto* r) { return r->candidate == candidate; });
+      if (row == one.rows.end()) return std::string("-");
+      return fmt::format("<a href=\"#{}\">{}</a> {}", one.id, effect_text(**row, (*row)->effect),
+                         verdict_html((*row)->verdict));
+    };
+    const bool metrics_are_rows = group.metrics.size() > group.candidates.size();
     HtmlTable table{fmt::format("Effects against {} on {}; each metric's own part follows below",
                                 html(group.first->baseline), html(world_of(*group.first))),
-                    {"candidate"},
+                    {metrics_are_rows ? "metric" : "candidate"},
                     {}};
-    for (const MetricRows& one : group.metrics) table.columns.push_back("#" + one.rows.front()->metric);
-    for (const std::string& candidate : group.candidates) {
-      std::vector<std::string> cells = {html(candidate)};
-      for (const auto& [id, rows] : group.metrics) {
-        const auto row =
-            std::find_if(rows.begin(), rows.end(), [&](const auto* r) { return r->candidate == candidate; });
-        cells.push_back(row == rows.end()
-                            ? "-"
-                            : fmt::format("<a href=\"#{}\">{}</a> {}", id, effect_text(**row, (*row)->effect),
-                                          verdict_html((*row)->verdict)));
+    if (metrics_are_rows) {
+      for (const std::string& candidate : group.candidates) table.columns.push_back("#" + candidate);
+      for (const MetricRows& one : group.metrics) {
+        std::vector<std::string> cells = {one.rows.front()->metric};
+        for (const std::string& candidate : group.candidates) cells.push_back(cell(one, candidate));
+        table.rows.push_back(std::move(cells));
       }
-      table.rows.push_back(std::move(cells));
+    } else {
+      for (const MetricRows& one : group.metrics) table.columns.push_back("#" + one.rows.front()->metric);
+      for (const std::string& candidate : group.candidates) {
+        std::vector<std::string> cells = {html(candidate)};
+        for (const MetricRows& one : group.metrics) cells.push_back(cell(one, candidate));
+        table.rows.push_back(std::move(cells));
+      }
     }
     out += html(table);
   }
