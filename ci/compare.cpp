@@ -207,14 +207,12 @@ std::string not_reached(const Asked& asked) {
   return fmt::format(" {} of {} seeds; those count as {}.", both, all, horizon);
 }
 
-// A call that the horizon cuts off has neither succeeded nor given up: few that gave up may be many that
-// hang.
+// A call that the horizon cuts off has neither succeeded nor given up: where few gave up, many may hang.
 std::string cut_off(const Asked& asked) {
   if (asked.row.metric != "gave_up" || asked.cut_off + asked.baseline_cut_off == 0) return "";
   return fmt::format(
       " At the end ({}) calls were still going on, with the candidate in {} and with the baseline in {} of "
-      "{} "
-      "seeds: those did not give up, and did not succeed.",
+      "{} seeds: those did not give up, and did not succeed.",
       to_string(asked.horizon), asked.cut_off, asked.baseline_cut_off, asked.row.seeds);
 }
 

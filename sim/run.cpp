@@ -1026,13 +1026,13 @@ Result<Totals> Runner::run(const AnyPolicy& policy, const Scenario& scenario, Se
     if (!loop.stuck()) return loop.totals();
     const auto& hop = memory_->agenda.stuck();
     const std::string tested = options.name.empty() ? to_string(policy) : std::string(options.name);
-    return failure({},
-                   fmt::format("policy '{}'{} in scenario '{}': a call that goes on failing makes {} "
-                               "attempts within a second of "
-                               "virtual time",
-                               hop && !hop->empty() ? *hop : tested, hop ? " of a hop" : "", scenario.id,
-                               most_attempts_a_second),
-                   "the policy lacks a limit: set max_attempts, or a longer delay");
+    return failure(
+        {},
+        fmt::format("policy '{}'{} in scenario '{}': a call that goes on failing makes {} attempts within a "
+                    "second of virtual time",
+                    hop && !hop->empty() ? *hop : tested, hop ? " of a hop" : "", scenario.id,
+                    most_attempts_a_second),
+        "the policy lacks a limit: set max_attempts, or a longer delay");
   };
   const bool plain = is_plain(policy, scenario, options) && !chain.suspends();
   const QueueKind queue = fitting(scenario, options.queue);
