@@ -223,10 +223,8 @@ Result<void> compare_all(const Suite& suite, const GateOptions& options, GateRun
     else
       report.notes.push_back(
           "To have a baseline that can be compared, go to the commit whose policy is the baseline (usually "
-          "the "
-          "main branch), run the same command there with --update-baseline, look at the file's diff and "
-          "commit "
-          "it.");
+          "the main branch), run the same command there with --update-baseline, look at the file's diff and "
+          "commit it.");
   }
   return {};
 }

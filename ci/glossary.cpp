@@ -94,13 +94,11 @@ constexpr Term all_terms[] = {
     {"estimate", "in place of a margin", "metrics = { collapse = \"estimate\" }: shown and not judged."},
     {"no comparison", "line of a report",
      "The stored baseline is missing, or something beside the policy differs from what is asked now; the "
-     "line "
-     "says what. Exit 3."},
+     "line says what. Exit 3."},
 
     {"baseline", "column of a report",
      "The policy that is compared with, and its mean over seeds. A stored baseline is a file with the "
-     "policy, "
-     "the scenario, the seeds and the samples of an earlier run."},
+     "policy, the scenario, the seeds and the samples of an earlier run."},
     {"candidate", "column of a report",
      "The policy that may take the baseline's place, and its mean over seeds."},
     {"effect", "column of a report",
@@ -108,8 +106,7 @@ constexpr Term all_terms[] = {
      "in %. pt are points: seeds of a hundred."},
     {"90 % interval", "column of a report",
      "Holds the true effect with 90 % confidence: each side is a one-sided 95 % bound, and the one on the "
-     "bad "
-     "side decides."},
+     "bad side decides."},
     {"95 % interval", "column of a growth table",
      "Holds the ratio of the means (minus 1) with 95 % confidence: Fieller's interval, paired by seed."},
     {"margin", "column of a report",
@@ -120,8 +117,7 @@ constexpr Term all_terms[] = {
      "all."},
     {"seed", "word of a report",
      "One simulated world: arrivals, outages, draws. Both policies meet it alike and are compared in it; "
-     "seeds "
-     "are what intervals are about. The same seed gives the same bytes."},
+     "seeds are what intervals are about. The same seed gives the same bytes."},
     {"scenario", "word of a report",
      "Who calls, and what happens to the server. `retrygate list scenarios` shows those that ship."},
     {"horizon", "word of a report",
@@ -150,14 +146,12 @@ constexpr Term all_terms[] = {
 
     {"promises", "section of a report",
      "Every subject with how many of its invariants hold, fail, are undecided or are not promised; below, "
-     "what "
-     "fails."},
+     "what fails."},
     {"in words", "section of a report", "Each comparison as a sentence: what was asked, and the answer."},
     {"at a glance", "section of a report", "All effects of the run in one table."},
     {"other tests", "section of a report",
      "What other methods would say to the same questions. They never decide; where one disagrees, the "
-     "sentence "
-     "of the metric says so."},
+     "sentence of the metric says so."},
     {"the storm", "section of a report",
      "The attempts of all clients over time under one seed, policy by policy; those that failed are dark."},
     {"delays by retry", "section of a report",
@@ -172,20 +166,16 @@ constexpr Term all_terms[] = {
      "Of yes/no metrics: seeds of a hundred. From 60 of 200 seeds to 48 is -6 points, written -6.0 pt."},
     {"skewed", "word of a report",
      "Lopsided: the differences between seeds have a longer tail on one side. bootstrap-t measures this "
-     "skewness; "
-     "where the seeds are too few for it, they do not decide."},
+     "skewness; where the seeds are too few for it, they do not decide."},
     {"waiver", "key of a suite",
      "Accepts a known failure until a day: waivers = [{ subject = .., invariant = .., reason = .., until = "
-     ".. "
-     "}] in a [[check]]."},
+     ".. }] in a [[check]]."},
     {"replay", "option of check",
      "--replay TOKEN shows one failure again, the one that the token of a repeat line names."},
     {"how they grow", "section of the page", "What `retrygate explain growth` says, with its curves."},
     {"the same questions to other tests", "section of the page",
      "What `retrygate explain 'other tests'` says, with p and intervals."},
-    {"what changes in the policies", "section of the page",
-     "How the baseline and the candidate are written, line by line: - is what the candidate lacks, + what is "
-     "new."},
+    {"what changes in the policies", "section of the page", "What `retrygate explain changes` says."},
 
     {"growth", "section of a report",
      "The same comparison at several sizes, such as 200 to 20000 clients. Shown and not judged."},

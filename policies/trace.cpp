@@ -92,8 +92,7 @@ void follow(TracedCall& call, Instant recording_ends, Duration patience, Csv& cs
                fmt::format("client {}, call {}: attempt {} where attempt {} is due", call.client, call.call,
                            all[i].number, i + 1),
                "attempts of a call are 1, 2, 3 ... without gaps, each once; calls of one client need names "
-               "of their "
-               "own, as do clients");
+               "of their own, as do clients");
       return;
     }
     if (i + 1 < all.size()) {

@@ -187,8 +187,7 @@ Finding reset_not_early(const Subject& subject, const Trial& trial) {
     const auto say = [&](const Step& step, std::string_view whose) {
       return fmt::format(
           "{} attempts failed, the last one with {} after others of any kind; {} {}, as if there had been a "
-          "success "
-          "(the law says {})",
+          "success (the law says {})",
           attempt, to_string(last_of(c)), whose, to_string(step.decision.delay()),
           to_string(*support_of(subject.contract, attempt, step.previous)));
     };
